@@ -1,0 +1,1 @@
+"""The host: match machine, scheduler, store, gRPC adapters and the command line."""
