@@ -1,0 +1,84 @@
+"""Leading: single patterns stand, throws are checked against the three other hands.
+
+Rules: annex F7; S1-78 to S1-82, S2b-26 to S2b-29, S3-39 to S3-43; Q50, Q51, Q60, Q116, Q121, Q130.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chaodipi.engine.cards import Card, Suit
+from chaodipi.engine.errors import RuleError
+from chaodipi.engine.order import Order
+from chaodipi.engine.shapes import Component, Shape, decompose, runs_of, shape_of, take_510k
+
+__all__ = ["LeadResult", "check_lead", "lead_shape"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeadResult:
+    """
+    What became of a lead.
+
+    Attributes:
+        played: The cards that lie on the table: all, or the forced component of a failed throw.
+        throw: Several components were led together.
+        failed: One of them was beaten.
+        beaten: The beaten components' cards.
+    """
+
+    played: tuple[Card, ...]
+    throw: bool = False
+    failed: bool = False
+    beaten: tuple[tuple[Card, ...], ...] = ()
+
+
+def lead_shape(order: Order, cards: Sequence[Card]) -> Shape:
+    """
+    The shape of *cards* as a lead.
+
+    Raises:
+        RuleError: NOT_ONE_CLASS; the player's breach.
+    """
+    shape = shape_of(order, cards)
+    if shape is None:
+        raise RuleError("NOT_ONE_CLASS", "a lead has cards of one class only", ("S1-78", "S2b-26", "S0-54"))
+    return shape
+
+
+def check_lead(order: Order, cards: Sequence[Card], others: Sequence[Sequence[Card]]) -> LeadResult:
+    """
+    Decide a lead of *cards* against the *others*' hands (partner included).
+
+    Any pattern or throw of one class may be tried; a throw of which no component is beaten stands.
+
+    Raises:
+        RuleError: NOT_ONE_CLASS; the player's breach.
+    """
+    shape = lead_shape(order, cards)
+    whole = order.sort(cards)
+    if not shape.is_throw:
+        return LeadResult(whole)
+    held = [order.of_class(hand, shape.cls) for hand in others]
+    beaten = [part for part in shape.components if _is_beaten(order, shape.cls, part, held)]
+    if not beaten:
+        return LeadResult(whole, throw=True)
+    rest = take_510k(order, shape.cls, cards)
+    if rest is not None:
+        # The 510K itself is never beaten (Q60); the throw stands if the rest is good (Q116.3).
+        parts = decompose(order, shape.cls, rest)
+        if not any(_is_beaten(order, shape.cls, part, held) for part in parts):
+            return LeadResult(whole, throw=True)
+    forced = min(beaten, key=lambda part: (part.top, len(part.cards), part.cards[0].suit))
+    return LeadResult(forced.cards, throw=True, failed=True, beaten=tuple(part.cards for part in beaten))
+
+
+def _is_beaten(order: Order, cls: Suit, part: Component, held: Sequence[Sequence[Card]]) -> bool:
+    """Whether one other hand holds the same kind in class *cls*, strictly higher."""
+    for hand in held:
+        available = order.pairs_of(hand, part.copies)
+        if part.length > 1:
+            if any(size > part.size for size, _ in runs_of(order, cls, available, part.length)):
+                return True
+        elif any(order.strength(card) > part.top for card in available):
+            return True
+    return False
