@@ -1,0 +1,91 @@
+"""A table to be played and what became of it: the values between scheduler and host."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from chaodipi.engine.actions import Action
+from chaodipi.engine.cards import Rank, Seat, Side
+from chaodipi.engine.deal import Setup
+from chaodipi.engine.ruleset import Ruleset
+from chaodipi.engine.scoring import Settlement
+
+__all__ = ["DecisionRecord", "TableResult", "TableSpec", "TimeControl"]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeControl:
+    """Limits in milliseconds, and the fault policy's numbers.
+
+    Attributes:
+        play_ms: To show, pass, lead or follow.
+        bury_ms: To bury.
+        ready_ms: From assignment until the seat is ready; never charged to a decision.
+        attempts: Answers to one decision before the default action is taken.
+        max_faults: Faults of one seat at one table before it is played by default actions only.
+    """
+
+    play_ms: int = 15_000
+    bury_ms: int = 90_000
+    ready_ms: int = 60_000
+    attempts: int = 3
+    max_faults: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """
+    A board with a seating.
+
+    Attributes:
+        table_id: Deterministic and unique, for example ``league/0003/a-b/1``; the key of its result.
+        setup: The board's setup after *redeals* redeals (0, 1, …); pure, so a replay gets the same.
+        bots: The bot at each seat, 0…3.
+        board_commitment: SHA-256 (32 bytes) that commits to the board's seed; shown to the seats.
+    """
+
+    table_id: str
+    ruleset: Ruleset
+    setup: Callable[[int], Setup]
+    bots: tuple[str, str, str, str]
+    time: TimeControl = TimeControl()
+    board_commitment: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRecord:
+    """One decision: who acted how, how long it took, and whether the host acted for the seat.
+
+    ``redeals`` tells in which shuffle; ``fault`` is "" or illegal, malformed, timeout, disconnected, not_ready.
+    """
+
+    seat: Seat
+    action: Action
+    redeals: int
+    think_ms: int = 0
+    by_host: bool = False
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult:
+    """
+    What became of a table.
+
+    Attributes:
+        how: played, no_declaration (redeal cap, margin 0), forfeit, or host_fault (never scored).
+        score: The catchers' final score (0 unless played).
+        settlement: What the deal changed; None unless played.
+        decisions: All decisions in order, enough to replay the table from its setup.
+        faults: Seat → kind of fault → count.
+    """
+
+    table_id: str
+    how: str
+    score: int
+    dealer: Seat | None
+    settlement: Settlement | None
+    decisions: tuple[DecisionRecord, ...]
+    faults: dict[Seat, dict[str, int]] = field(default_factory=dict)
+    forfeiting_side: Side | None = None
+    levels: tuple[Rank, Rank] = (Rank.TWO, Rank.TWO)
+    note: str = ""
