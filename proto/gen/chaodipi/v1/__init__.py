@@ -1,0 +1,1 @@
+"""Messages and gRPC stubs of the protobuf package ``chaodipi.v1``."""
