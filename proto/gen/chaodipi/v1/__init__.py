@@ -1,1 +1,1 @@
-"""Messages and gRPC stubs of the protobuf package ``chaodipi.v1``."""
+"""Messages and gRPC stubs of the protobuf package ``chaodipi.v1``; written by ``make protos``."""
