@@ -14,11 +14,12 @@ from itertools import combinations
 from math import comb
 
 from chaodipi.engine.cards import Card
+from chaodipi.engine.defaults import default_key
 from chaodipi.engine.errors import RuleError
 from chaodipi.engine.order import TRUMPS, Order
 from chaodipi.engine.shapes import class_510k, longest_run, runs_of, shape_of
 
-__all__ = ["ChoiceSet", "Follows", "Obligation", "check_follow", "count_multisets", "legal_follows", "multisets"]
+__all__ = ["ChoiceSet", "Follows", "Obligation", "check_follow", "count_multisets", "default_follow", "legal_follows", "multisets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +214,10 @@ class Follows:
             at_least = Counter(choice.forced)
             pool = Counter(choice.pool)
             spare = len(choice.pool) - choice.choose_max - 2 * choice.choose_pairs
+            every_pair = choice.pair_pool if choice.choose_pairs == len(choice.pair_pool) else ()
             for card, count in pool.items():
-                if count > spare:  # even leaving out all that can be left out
-                    at_least[card] += count - spare
+                # Even leaving out all that can be left out, some copies remain.
+                at_least[card] += max(count - spare, 2 if card in every_pair else 0)
             common = at_least if common is None else common & at_least
         return self._order.sort((common or Counter[Card]()).elements())
 
@@ -298,6 +300,28 @@ def legal_follows(order: Order, hand: Sequence[Card], lead: Sequence[Card]) -> F
 def check_follow(order: Order, hand: Sequence[Card], lead: Sequence[Card], cards: Sequence[Card]) -> None:
     """Raise RuleError unless *cards* of *hand* may follow *lead*; the player's breach."""
     Follows(order, hand, lead).check(cards)
+
+
+def default_follow(order: Order, hand: Sequence[Card], lead: Sequence[Card]) -> tuple[Card, ...]:
+    """
+    The lowest legal follow, compared card by card in the order of the host's defaults (Q122).
+
+    Every follower has one; it is what the host plays for a seat that does not answer in time.
+    """
+
+    def key(card: Card) -> tuple[bool, bool, int, int]:
+        return default_key(order.ruleset, order.level, card)
+
+    best: list[Card] | None = None
+    for choice in Follows(order, hand, lead).choice_sets():
+        for pairs in combinations(choice.pair_pool, choice.choose_pairs):
+            taken = [*choice.forced, *pairs, *pairs]
+            rest = sorted((Counter(choice.pool) - Counter([*pairs, *pairs])).elements(), key=key)
+            play = sorted([*taken, *rest[: choice.choose_min]], key=key)
+            if best is None or [key(card) for card in play] < [key(card) for card in best]:
+                best = play
+    assert best is not None
+    return tuple(best)
 
 
 def multisets(pool: Sequence[Card], size: int) -> Iterator[tuple[Card, ...]]:

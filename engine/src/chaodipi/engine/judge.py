@@ -1,0 +1,304 @@
+"""The judge: one rule question as a JSON object, one answer; the engine's public face.
+
+A question that cannot be read is answered ``ok: false`` with the field; what a player could try
+and the rules refuse is ``ok: true`` with ``legal`` or ``accepted`` false, a reason and clauses.
+``docs/judge.md`` documents every operation.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby, islice
+from typing import Any
+
+from chaodipi.engine.cards import SUITS, Card, Rank, Seat, Side, Suit, format_cards, parse_cards, points_of
+from chaodipi.engine.errors import EngineError, MalformedError, RuleError, RulesetError
+from chaodipi.engine.follow import Follows
+from chaodipi.engine.judge_play import play_script
+from chaodipi.engine.judge_read import Fields, read_positions, read_ruleset
+from chaodipi.engine.lead import check_lead
+from chaodipi.engine.order import TRUMPS, Order, order_for
+from chaodipi.engine.ruleset import KEYS, Ruleset
+from chaodipi.engine.scoring import Position, dig_multiplier, settle
+from chaodipi.engine.shapes import Shape, shape_of
+from chaodipi.engine.trick import winner_index
+
+__all__ = ["OPERATIONS", "answer"]
+
+Result = dict[str, Any]
+
+
+def answer(question: Any) -> Result:
+    """
+    Answer one question (a JSON object as Python values); never raises on bad input.
+
+    Returns:
+        ``{"id"?, "ok": True, "result": {…}}``, or ``{"id"?, "ok": False, "error": {reason, message, field}}``.
+    """
+    reply: Result = {}
+    if isinstance(question, Mapping) and "id" in question:
+        reply["id"] = question["id"]
+    try:
+        if not isinstance(question, Mapping):
+            raise MalformedError("FIELD_INVALID", "a question is a JSON object", "")
+        fields = Fields(question)
+        op = fields.text("op")
+        fields.optional("id")
+        operation = OPERATIONS.get(op)
+        if operation is None:
+            raise MalformedError("FIELD_INVALID", f"unknown op {op!r}; known: {', '.join(OPERATIONS)}", "op")
+        result = operation(fields)
+        fields.refuse_unknown()
+        return reply | {"ok": True, "result": result}
+    except MalformedError as error:
+        return reply | _failed(error, error.field)
+    except RulesetError as error:
+        return reply | _failed(error, "ruleset")
+
+
+def _failed(error: EngineError, field: str) -> Result:
+    return {"ok": False, "error": {"reason": error.reason, "message": error.message, "field": field}}
+
+
+def _texts(cards: Iterable[Card]) -> list[str]:
+    return [card.text for card in cards]
+
+
+def _order(fields: Fields) -> Order:
+    ruleset = read_ruleset(fields)
+    return order_for(ruleset, Rank.parse(fields.text("level")), Suit.parse(fields.text("trump")))
+
+
+def _refusal(error: RuleError) -> Result:
+    return {"legal": False, "reason": error.reason, "clauses": list(error.clauses)}
+
+
+def _ruleset(fields: Fields) -> Result:
+    ruleset = read_ruleset(fields)
+    return {
+        "cards": 54 * ruleset.decks,
+        "hand": ruleset.hand,
+        "bottom": ruleset.bottom,
+        "points": ruleset.points_total,
+        "digest": ruleset.digest,
+        "values": {key: list(v) if isinstance(v, tuple) else v for key, v in ruleset.values().items()},
+        "clauses": {key: list(spec.clauses) for key, spec in KEYS.items()},
+    }
+
+
+def _first_drawer(fields: Fields) -> Result:
+    """The highest turned card by face draws first; of equal ones the first turned (S4-10, S4-11)."""
+    read_ruleset(fields)
+    turned = fields.get("turned")
+    if not isinstance(turned, list) or not turned:
+        raise MalformedError("FIELD_INVALID", "a list of [seat, card]", "turned")
+    best: tuple[int, Seat] | None = None
+    for entry in turned:
+        if not isinstance(entry, list) or len(entry) != 2:
+            raise MalformedError("FIELD_INVALID", "a list of [seat, card]", "turned")
+        seat, card = fields.as_seat(entry[0], "turned"), Card.parse(entry[1])
+        height = 20 + card.rank if card.is_joker else card.rank
+        if best is None or height > best[0]:
+            best = (height, seat)
+    assert best is not None
+    return {"seat": int(best[1])}
+
+
+def _sort(fields: Fields) -> Result:
+    order = _order(fields)
+    cards = order.sort(fields.cards("cards", order.ruleset))
+    classes: dict[str, list[list[str]]] = {}
+    for cls in (TRUMPS, *SUITS):
+        held = order.of_class(cards, cls)
+        if held:
+            classes["T" if cls == TRUMPS else cls.letter] = [
+                _texts(group) for _, group in groupby(held, key=order.strength)
+            ]
+    result: Result = {"trumps": _texts(order.of_class(cards, TRUMPS)), "classes": classes}
+    if len(classes) == 1:
+        result["order"] = next(iter(classes.values()))
+    return result
+
+
+def _shape(fields: Fields) -> Result:
+    order = _order(fields)
+    cards = fields.cards("cards", order.ruleset, least=1)
+    shape = shape_of(order, cards)
+    if shape is None:
+        return {"legal": False, "reason": "NOT_ONE_CLASS", "clauses": ["S1-78", "S2b-26"], "components": []}
+    return {
+        "legal": True,
+        "class": "T" if shape.cls == TRUMPS else shape.cls.letter,
+        "components": [
+            {"kind": part.kind, "cards": _texts(order.sort(part.cards)), "length": part.length}
+            for part in shape.components
+        ],
+    }
+
+
+def _lead(fields: Fields) -> Result:
+    order = _order(fields)
+    cards = fields.cards("cards", order.ruleset, least=1)
+    hand = fields.cards("hand", order.ruleset)
+    fields.check_held(cards, hand)
+    others = fields.hands_list("others", order.ruleset)
+    side = fields.choice("leader_side", ("dealer", "catchers"), "dealer")
+    empty: Result = {"throw": False, "failed": False, "played": [], "beaten": [], "penalty": 0}
+    try:
+        result = check_lead(order, cards, others)
+    except RuleError as error:
+        return empty | _refusal(error)
+    penalty = order.ruleset.throw_penalty * len(cards) if result.failed else 0
+    return {
+        "legal": True,
+        "reason": "",
+        "clauses": [],
+        "throw": result.throw,
+        "failed": result.failed,
+        "played": _texts(result.played),
+        "beaten": [_texts(order.sort(part)) for part in result.beaten],
+        "penalty": penalty if side == "dealer" else -penalty,
+    }
+
+
+def _lead_cards(fields: Fields, order: Order) -> tuple[tuple[Card, ...], Shape]:
+    lead = fields.cards("lead", order.ruleset, least=1)
+    shape = shape_of(order, lead)
+    if shape is None:
+        raise MalformedError("FIELD_INVALID", "the lead has cards of several classes", "lead")
+    return lead, shape
+
+
+def _follows_of(fields: Fields, order: Order) -> Follows:
+    lead, _ = _lead_cards(fields, order)
+    hand = fields.cards("hand", order.ruleset)
+    if len(hand) < len(lead):
+        raise MalformedError("FIELD_INVALID", f"the hand has fewer cards than the lead ({len(lead)})", "hand")
+    return Follows(order, hand, lead)
+
+
+def _follow(fields: Fields) -> Result:
+    order = _order(fields)
+    follows = _follows_of(fields, order)
+    cards = fields.cards("cards", order.ruleset)
+    fields.check_held(cards, fields.cards("hand", order.ruleset))
+    must = [{"kind": o.kind, "count": o.count, "from": _texts(o.cards)} for o in follows.obligations()]
+    try:
+        follows.check(cards)
+    except RuleError as error:
+        return _refusal(error) | {"must": must, "satisfying": _texts(error.satisfying)}
+    return {"legal": True, "reason": "", "clauses": [], "must": must}
+
+
+def _follows(fields: Fields) -> Result:
+    order = _order(fields)
+    follows = _follows_of(fields, order)
+    limit = fields.whole("limit", 0, 10_000, 100)
+    return {
+        "count": follows.count(),
+        "forced": _texts(follows.forced()),
+        "plays": [_texts(cards) for cards in islice(follows, limit)],
+    }
+
+
+def _trick(fields: Fields) -> Result:
+    order = _order(fields)
+    plays = fields.hands_list("plays", order.ruleset)
+    leader = fields.seat("leader", Seat.S0)
+    if not 1 <= len(plays) <= 4 or not plays[0] or any(len(play) != len(plays[0]) for play in plays):
+        raise MalformedError("FIELD_INVALID", "1 to 4 plays of the same number of cards", "plays")
+    shape = shape_of(order, plays[0])
+    if shape is None:
+        raise MalformedError("FIELD_INVALID", "the lead has cards of several classes", "plays")
+    index = winner_index(order, plays)
+    return {
+        "position": index,
+        "winner": (leader + index) % 4,
+        "points": sum(points_of(play) for play in plays),
+        "ruff": index > 0 and shape.cls != TRUMPS and all(order.is_trump(card) for card in plays[index]),
+    }
+
+
+def _dig(fields: Fields) -> Result:
+    order = _order(fields)
+    play = fields.cards("play", order.ruleset, least=1)
+    bottom = fields.cards("bottom", order.ruleset)
+    side = fields.choice("winner_side", ("dealer", "catchers"), "catchers")
+    multiplier = dig_multiplier(order, play)
+    return {"multiplier": multiplier, "points": multiplier * points_of(bottom) if side == "catchers" else 0}
+
+
+def _settle(fields: Fields) -> Result:
+    ruleset = read_ruleset(fields)
+    dealer = fields.seat("dealer")
+    score = fields.whole("score", -2000, 5000)
+    given = fields.get("positions")
+    if not isinstance(given, Mapping):
+        raise MalformedError("FIELD_INVALID", "an object with dealer and catchers", "positions")
+    positions = read_positions(given, {"dealer": dealer.side, "catchers": dealer.side.other})
+    last_play = fields.cards("last_play", ruleset) if fields.has("last_play") else ()
+    trump = Suit.parse(fields.text("trump")) if fields.has("trump") else Suit.NO_TRUMP
+    winner = fields.choice("winner_side", ("dealer", "catchers", ""), "")
+    for ignored in ("table_score", "first_deal", "flag"):
+        fields.optional(ignored)
+    done = settle(
+        ruleset,
+        dealer,
+        score,
+        positions,
+        order=order_for(ruleset, positions[dealer.side].level, trump),
+        last_winner={"dealer": dealer.side, "catchers": dealer.side.other}.get(winner),
+        last_play=last_play,
+    )
+    both = (("dealer", dealer.side), ("catchers", dealer.side.other))
+    return {
+        "score": done.score,
+        "stage": "dealer" if done.stage == dealer.side else "catchers",
+        "steps": {"dealer": done.steps[0], "catchers": done.steps[1]},
+        "gained": {"dealer": done.gained[0], "catchers": done.gained[1]},
+        "positions": {name: _position(done.positions[side]) for name, side in both},
+        "next_dealer": None if done.next_dealer is None else int(done.next_dealer),
+        "jump": False,
+        "fall_back": done.fall_back,
+        "heaven": done.heaven,
+        "award": done.award,
+        "payout": {"dealer": 0, "catchers": 0},
+        "game_over": done.winner is not None,
+        "game_winner": None if done.winner is None else "dealer" if done.winner == dealer.side else "catchers",
+    }
+
+
+def _position(position: Position) -> Result:
+    return {
+        "level": position.level.letter,
+        "lap": position.lap,
+        "flag": position.flag,
+        "released": [rank.letter for rank in sorted(position.released)],
+    }
+
+
+def _match(fields: Fields) -> Result:
+    """One game decides the match in the presets played here (Q89)."""
+    read_ruleset(fields)
+    games = fields.get("games")
+    for ignored in ("risen", "payouts", "on_stage", "time_up", "deals_played", "deals_set"):
+        fields.optional(ignored)
+    if not isinstance(games, Mapping) or set(games) != {"02", "13"}:
+        raise MalformedError("FIELD_INVALID", "an object with the games of 02 and 13", "games")
+    won = [side.text for side in Side if games[side.text] >= 1]
+    return {"over": bool(won), "winner": won[0] if len(won) == 1 else None}
+
+
+OPERATIONS: dict[str, Callable[[Fields], Result]] = {
+    "ruleset": _ruleset,
+    "first_drawer": _first_drawer,
+    "sort": _sort,
+    "shape": _shape,
+    "lead": _lead,
+    "follow": _follow,
+    "follows": _follows,
+    "trick": _trick,
+    "dig": _dig,
+    "settle": _settle,
+    "match": _match,
+    "play": play_script,
+}
+"""Operation → what answers it."""

@@ -1,0 +1,212 @@
+"""The judge's general question: a stacked deal driven by a script of actions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chaodipi.engine.actions import Action, Bury, Pass, Play, Show
+from chaodipi.engine.cards import Card, Rank, Seat, Side, Suit
+from chaodipi.engine.deal import Deal
+from chaodipi.engine.errors import MalformedError, RuleError
+from chaodipi.engine.events import Booked, Buried, Event, Phase, Played, ShowKind
+from chaodipi.engine.judge_read import Fields, as_cards, read_positions, read_ruleset
+from chaodipi.engine.ruleset import Ruleset
+from chaodipi.engine.scoring import Position
+
+__all__ = ["play_script"]
+
+Result = dict[str, Any]
+
+_PHASES = {"declare": Phase.DECLARE, "bury": Phase.BURY, "stir": Phase.STIR, "play": Phase.LEAD}
+_SIDES = {"02": Side.SIDE_02, "13": Side.SIDE_13}
+_WHEN = {"declare": (Phase.DECLARE,), "stir": (Phase.STIR,)}
+"""Phases in which a kind of showing may be tried; a stir is not a declaration."""
+
+
+def play_script(fields: Fields) -> Result:
+    """Answer op ``play``: build the position, run the actions, report each verdict and the end state."""
+    ruleset = read_ruleset(fields)
+    deal = _position(fields, ruleset)
+    fields.choice("mode", ("prevent", "penalise"), "prevent")
+    actions = fields.get("actions")
+    if not isinstance(actions, list):
+        raise MalformedError("FIELD_INVALID", "a list of [seat, kind, cards?, options?]", "actions")
+    results = [_run(deal, entry, ruleset) for entry in actions]
+    return {"results": results} | _state(deal)
+
+
+def _position(fields: Fields, ruleset: Ruleset) -> Deal:
+    levels = _levels(fields)
+    hands_given = fields.get("hands")
+    if not isinstance(hands_given, Mapping):
+        raise MalformedError("FIELD_INVALID", "an object of seat and cards", "hands")
+    hands = {fields.as_seat(seat, "hands"): as_cards(cards, "hands", ruleset) for seat, cards in hands_given.items()}
+    dealer = None if fields.optional("dealer") is None else fields.seat("dealer")
+    stage = fields.optional("on_stage")
+    if stage is not None and stage not in _SIDES:
+        raise MalformedError("FIELD_INVALID", "one of 02, 13", "on_stage")
+    start = fields.optional("from", {})
+    if not isinstance(start, Mapping):
+        raise MalformedError("FIELD_INVALID", "an object", "from")
+    begin = Fields(start)
+    standing = begin.optional("standing")
+    deal = _stacked(
+        ruleset,
+        hands,
+        bottom=fields.cards("bottom", ruleset) if fields.has("bottom") else (),
+        dealer=dealer,
+        levels=levels,
+        on_stage=None if stage is None else _SIDES[stage],
+        first_drawer=fields.seat("first_drawer", Seat.S0),
+        first_deal=fields.flag("first_deal"),
+        redeals=begin.whole("redeals", 0, 100, 0),
+        phase=_PHASES[begin.choice("phase", tuple(_PHASES), "declare")],
+        trump=Suit.parse(begin.text("trump")) if begin.has("trump") else None,
+        leader=None if begin.optional("leader") is None else begin.seat("leader"),
+        standing=None if standing is None else _standing(standing, ruleset),
+        bottom_owner=None if begin.optional("bottom_owner") is None else begin.seat("bottom_owner"),
+        score=begin.whole("score", -2000, 2000, 0),
+        tricks_left=begin.whole("tricks_left", 0, 39) if begin.optional("tricks_left") is not None else None,
+    )
+    begin.refuse_unknown()
+    return deal
+
+
+def _stacked(ruleset: Ruleset, hands: Mapping[Seat, Sequence[Card]], **values: Any) -> Deal:
+    """The position as a deal; a standing that is no showing makes the question malformed, not an action illegal."""
+    try:
+        return Deal.from_position(ruleset, hands, **values)
+    except RuleError as error:
+        raise MalformedError("FIELD_INVALID", error.message, "from") from None
+
+
+def _levels(fields: Fields) -> tuple[Rank, Rank]:
+    if fields.has("positions"):
+        positions = read_positions(fields.get("positions"), _SIDES)
+    else:
+        given = fields.get("levels")
+        if not isinstance(given, Mapping) or set(given) != set(_SIDES):
+            raise MalformedError("FIELD_INVALID", "an object with the levels of 02 and 13", "levels")
+        positions = {side: Position(Rank.parse(given[name])) for name, side in _SIDES.items()}
+    return (positions[Side.SIDE_02].level, positions[Side.SIDE_13].level)
+
+
+def _standing(value: Any, ruleset: Ruleset) -> tuple[Seat, tuple[Card, ...], ShowKind, Suit | None]:
+    if not isinstance(value, Mapping):
+        raise MalformedError("FIELD_INVALID", "an object with seat, cards, kind", "from")
+    fields = Fields(value)
+    names = [kind.name.lower() for kind in ShowKind]
+    kind = ShowKind[fields.choice("kind", names, "declaration").upper()]
+    named = Suit.parse(fields.text("named")) if fields.has("named") else None
+    standing = (fields.seat("seat"), fields.cards("cards", ruleset, least=1), kind, named)
+    fields.refuse_unknown()
+    return standing
+
+
+def _run(deal: Deal, entry: Any, ruleset: Ruleset) -> Result:
+    """Run one line of the script; refused actions change nothing."""
+    if not isinstance(entry, list) or not entry:
+        raise MalformedError("FIELD_INVALID", "[seat, kind, cards?, options?] or [\"close\"]", "actions")
+    try:
+        if entry == ["close"]:
+            return _accepted(deal.close())
+        seat, action = _action(deal, entry, ruleset)
+        if isinstance(action, Bury) and deal.phase == Phase.DECLARE:
+            deal.close()
+        if action is None:
+            action = deal.default_action(seat)
+        return _accepted(deal.act(seat, action), told=entry[1] == "timeout")
+    except RuleError as error:
+        return {"accepted": False, "reason": error.reason, "clauses": list(error.clauses)}
+
+
+def _action(deal: Deal, entry: Sequence[Any], ruleset: Ruleset) -> tuple[Seat, Action | None]:
+    """The seat and its action; None stands for a time-out. A RuleError for a kind that is not its phase's."""
+    if len(entry) < 2 or len(entry) > 4:
+        raise MalformedError("FIELD_INVALID", "[seat, kind, cards?, options?]", "actions")
+    seat, kind = Fields.as_seat(entry[0], "actions"), entry[1]
+    if kind == "timeout":
+        return seat, None
+    if kind == "pass":
+        return seat, Pass()
+    if kind not in ("declare", "stir", "bury", "play"):
+        raise MalformedError("FIELD_INVALID", f"unknown kind of action {kind!r}", "actions")
+    if len(entry) < 3:
+        raise MalformedError("FIELD_MISSING", f"{kind} needs cards", "actions")
+    cards = as_cards(entry[2], "actions", ruleset)
+    if kind == "bury":
+        return seat, Bury(cards)
+    if kind == "play":
+        return seat, Play(cards)
+    if deal.phase not in _WHEN[kind]:
+        raise _out_of_phase(deal, kind)
+    options = Fields(entry[3] if len(entry) > 3 else {})
+    named = Suit.parse(options.text("named")) if options.has("named") else None
+    show = Show(cards, named, options.flag("looking_back"))
+    options.refuse_unknown()
+    return seat, show
+
+
+def _out_of_phase(deal: Deal, kind: str) -> RuleError:
+    if kind == "stir" and deal.ruleset.bottom == 0:
+        return RuleError("NO_BOTTOM", "this deal has no bottom", ("S0-49",))
+    if kind == "stir":
+        return RuleError("STIR_CLOSED", "there is no stirring now", ("S0-07", "S0-20", "Q41"))
+    return RuleError("WRONG_ACTION_KIND", "nothing can be declared any more", ("S2a-51", "Q111"))
+
+
+def _accepted(events: Sequence[Event], told: bool = False) -> Result:
+    result: Result = {"accepted": True, "reason": "", "clauses": []}
+    for event in events:
+        if isinstance(event, Played) or (told and isinstance(event, Buried)):
+            result["played"] = [card.text for card in event.cards]
+            break
+    booked = [event.points for event in events if isinstance(event, Booked)]
+    if booked:
+        result["booked"] = sum(booked)
+    return result
+
+
+_PHASE_NAMES = {
+    Phase.DECLARE: "declare",
+    Phase.BURY: "bury",
+    Phase.STIR: "stir",
+    Phase.LEAD: "play",
+    Phase.FOLLOW: "play",
+    Phase.ENDED: "end",
+}
+
+
+def _seat(seat: Seat | None) -> int | None:
+    return None if seat is None else int(seat)
+
+
+def _state(deal: Deal) -> Result:
+    view = deal.view
+    end = view.end
+    standing = view.standing
+    # Who has taken the bottom owns it, also while he is still to bury (Q109).
+    owner = deal.to_act if view.phase == Phase.BURY else view.bottom_owner
+    return {
+        "asked": [int(seat) for seat in view.asked],
+        "trump": None if view.trump is None else view.trump.letter,
+        "dealer": _seat(view.dealer),
+        "phase": _PHASE_NAMES[view.phase],
+        "to_act": _seat(deal.to_act),
+        "bottom_owner": _seat(owner),
+        "standing": None
+        if standing is None
+        else {
+            "seat": int(standing.seat),
+            "cards": [card.text for card in standing.cards],
+            "kind": standing.kind.name.lower(),
+        },
+        "table": [[int(play.seat), [card.text for card in play.cards]] for play in view.trick],
+        "returned": [],
+        "order": [int(seat) for seat in view.waiting],
+        "score": view.score if end is None else end.score,
+        "adjustments": [{"kind": b.kind, "seat": int(b.seat), "points": b.points} for b in view.adjustments],
+        "stake": view.stake,
+        "redeal": end is not None and end.how == "redeal",
+        "barred": sorted(int(seat) for seat in view.barred),
+        "end": None if end is None else {"how": end.how, "side": None},
+    }
