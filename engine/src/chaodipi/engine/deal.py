@@ -1,0 +1,668 @@
+"""One deal from the first card drawn to the last trick: the machine that asks, checks and records.
+
+::
+
+    DECLARE ──close──▶ BURY ──▶ STIR ──all passed──▶ LEAD ──▶ FOLLOW ──▶ LEAD … ──▶ ENDED
+       │                 ▲        │ stir                         (13 to 25 tricks)
+       └─▶ ENDED         └────────┘
+          (redeal)
+
+A :class:`Deal` holds all cards. Everything that happens is an event, and the host's state is the
+fold of all events (:attr:`Deal.view`), a seat's the fold of those it may see
+(:meth:`Deal.observation`). The only state beside the events is who is offered a showing while
+cards are dealt, because nobody may know that (Q110).
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from chaodipi.engine.actions import Action, ActionKind, Bury, Pass, Play, Show
+from chaodipi.engine.cards import HEART_FIVE, SEATS, Card, Rank, Seat, Side, Suit, points_of
+from chaodipi.engine.errors import MalformedError, RuleError, RulesetError
+from chaodipi.engine.events import (
+    Booked,
+    BottomTaken,
+    Buried,
+    CardsDrawn,
+    DealEnded,
+    DealStarted,
+    Event,
+    Passed,
+    Phase,
+    Played,
+    Positioned,
+    ShowKind,
+    Shown,
+    Sizes,
+    TrickEnded,
+    WindowClosed,
+    visible,
+)
+from chaodipi.engine.follow import Follows, check_follow, legal_follows
+from chaodipi.engine.lead import LeadResult, check_lead
+from chaodipi.engine.ruleset import Ruleset
+from chaodipi.engine.rungs import turned_trump
+from chaodipi.engine.scoring import dig_multiplier
+from chaodipi.engine.showing import check_show, legal_shows
+from chaodipi.engine.trick import winner_index
+from chaodipi.engine.view import View
+
+__all__ = ["Deal", "LegalActions", "Setup", "check_playable", "default_bury", "default_follow", "default_key"]
+
+_KINDS: dict[Phase, tuple[ActionKind, ...]] = {
+    Phase.DECLARE: (ActionKind.SHOW, ActionKind.PASS),
+    Phase.BURY: (ActionKind.BURY,),
+    Phase.STIR: (ActionKind.SHOW, ActionKind.PASS),
+    Phase.LEAD: (ActionKind.PLAY,),
+    Phase.FOLLOW: (ActionKind.PLAY,),
+    Phase.ENDED: (),
+}
+"""What may be done in a phase, and nothing else may."""
+
+_TURN_CLAUSES: dict[Phase, tuple[str, ...]] = {
+    Phase.DECLARE: ("Q110",),
+    Phase.BURY: ("S0-03", "S0-21"),
+    Phase.STIR: ("S0-20", "Q34"),
+    Phase.LEAD: ("S1-26", "Q38"),
+    Phase.FOLLOW: ("S2a-53", "S1-25"),
+}
+"""Clauses that say whose turn it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """
+    Everything that chance and context decide before a deal.
+
+    Attributes:
+        ruleset: The values of the game.
+        cards: The deck in order: card *i* goes to seat ``(first_drawer + i) % 4``; the last ones
+            are the bottom, in dealing order.
+        first_drawer: Draws the first card.
+        dealer: Dealer, or None where the showing decides (first deals, placing).
+        levels: Levels of sides 02 and 13; None for a flag deal.
+        on_stage: Side whose level is played; None: the dealer's.
+        first_deal: First deal of a game.
+        redeals: How often this deal was redealt before (Q133).
+    """
+
+    ruleset: Ruleset
+    cards: tuple[Card, ...]
+    first_drawer: Seat = Seat.S0
+    dealer: Seat | None = None
+    levels: tuple[Rank | None, Rank | None] = (Rank.TWO, Rank.TWO)
+    on_stage: Side | None = None
+    first_deal: bool = True
+    redeals: int = 0
+
+
+@dataclass(slots=True)
+class _Offers:
+    """Who is offered a showing while cards are dealt: host's knowledge only (Q110)."""
+
+    drawn: int = 0
+    """Cards dealt so far."""
+    drawer: Seat = Seat.S0
+    """The seat that drew last."""
+    closing: bool = False
+    """The round after the last card."""
+    round: list[Seat] = field(default_factory=list)
+    """Seats still to be looked at under the present state."""
+    refused: dict[Seat, frozenset[Show]] = field(default_factory=dict)
+    """What each seat could show when it last passed; emptied by every showing."""
+    current: Seat | None = None
+
+
+def check_playable(ruleset: Ruleset) -> None:
+    """
+    Do nothing if the engine can deal *ruleset*.
+
+    Raises:
+        RulesetError: a value whose rules are not yet in the engine, by its key.
+    """
+    if ruleset.dark:
+        raise RulesetError("dark = True is not played yet", "dark")
+    if ruleset.overcall not in ("ladder", "four_modes"):
+        raise RulesetError(f"overcall = {ruleset.overcall!r} is not played yet", "overcall")
+    if ruleset.stir == "first_trick":
+        raise RulesetError("stir = 'first_trick' is not played yet", "stir")
+
+
+class Deal:
+    """
+    One deal of four seats.
+
+    Attributes:
+        events: Everything that happened, oldest first.
+        view: The host's view, all cards in it. Read only.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        """
+        Start the deal and deal cards until somebody is asked.
+
+        Raises:
+            RulesetError: the ruleset cannot be played yet.
+            MalformedError: ``CARDS_INVALID``: *cards* is not the deck of the ruleset; the caller's mistake.
+        """
+        check_playable(setup.ruleset)
+        if Counter(setup.cards) != Counter(dict.fromkeys(Card, setup.ruleset.decks)):
+            raise MalformedError("CARDS_INVALID", f"the cards are not {setup.ruleset.decks} whole packs", "cards")
+        self._begin(setup, setup.cards[4 * setup.ruleset.hand :])
+        self._deal_on()
+
+    def _begin(self, setup: Setup, bottom: tuple[Card, ...]) -> None:
+        self.setup = setup
+        self.ruleset = setup.ruleset
+        self.events: list[Event] = []
+        self.view = View(setup.ruleset)
+        self._bottom = bottom
+        self._offers: _Offers | None = _Offers(drawer=setup.first_drawer)
+        self._seats: dict[Seat, tuple[View, int]] = {}
+        self._complete = True
+        self._emit(
+            DealStarted(
+                setup.first_drawer, setup.dealer, setup.levels, setup.on_stage, setup.first_deal, setup.redeals
+            )
+        )  # fmt: skip
+
+    @classmethod
+    def from_position(
+        cls,
+        ruleset: Ruleset,
+        hands: Mapping[Seat, Sequence[Card]],
+        *,
+        bottom: Sequence[Card] = (),
+        dealer: Seat | None = None,
+        levels: tuple[Rank | None, Rank | None] = (Rank.TWO, Rank.TWO),
+        on_stage: Side | None = None,
+        first_drawer: Seat = Seat.S0,
+        first_deal: bool = False,
+        redeals: int = 0,
+        phase: Phase = Phase.DECLARE,
+        trump: Suit | None = None,
+        leader: Seat | None = None,
+        standing: tuple[Seat, Sequence[Card], ShowKind, Suit | None] | None = None,
+        bottom_owner: Seat | None = None,
+        score: int = 0,
+        tricks_left: int | None = None,
+    ) -> "Deal":
+        """
+        A stacked deal: *hands* count as drawn, and nobody is asked card by card.
+
+        Hands may be partial; a seat that is not given holds nothing. In DECLARE any seat may show
+        or pass at any time until :meth:`close`; *to_act* is None. BURY starts with the bottom in
+        the hand of *bottom_owner* (else the dealer), STIR after his burying of *bottom*, LEAD with
+        *leader* (else the dealer). The deal ends by itself after *tricks_left* tricks, or when
+        four given hands are empty.
+
+        Args:
+            standing: The showing that stands: seat, cards, kind, named trump.
+            score: Catchers' points so far.
+
+        Raises:
+            RulesetError: the ruleset cannot be played yet.
+            MalformedError: the position has no dealer where its phase needs one, or more copies
+                of a card than the ruleset has; the caller's mistake.
+            RuleError: *standing* is no showing.
+        """
+        check_playable(ruleset)
+        _check_position(ruleset, hands, bottom, dealer, phase)
+        setup = Setup(ruleset, (), first_drawer, dealer, levels, on_stage, first_deal, redeals)
+        deal = cls.__new__(cls)
+        deal._begin(setup, tuple(bottom))
+        deal._offers = None
+        deal._complete = len(hands) == 4
+        sizes = [0, 0, 0, 0]
+        for seat in SEATS:
+            if seat in hands:
+                sizes[seat] = len(hands[seat])
+                deal._emit(CardsDrawn(seat, tuple(sorted(hands[seat])), _sizes(sizes)))
+        shown = None if standing is None else (standing[0], tuple(standing[1]), standing[2], standing[3])
+        owner = bottom_owner if bottom_owner is not None or phase == Phase.DECLARE else dealer
+        buried = tuple(bottom) if phase in (Phase.STIR, Phase.LEAD) else ()
+        level = deal.view.level
+        deal._emit(
+            Positioned(
+                phase, dealer, level, trump, leader, shown, owner, buried, score, tricks_left, _sizes(sizes)
+            )
+        )  # fmt: skip
+        return deal
+
+    # ---- questions
+
+    @property
+    def phase(self) -> Phase:
+        """Where the deal stands."""
+        return self.view.phase
+
+    @property
+    def to_act(self) -> Seat | None:
+        """The seat that is asked now; None after the end, and in DECLARE of a stacked deal."""
+        if self.view.phase == Phase.DECLARE:
+            return None if self._offers is None else self._offers.current
+        return self.view.to_act
+
+    @property
+    def allowed_kinds(self) -> tuple[ActionKind, ...]:
+        """Kinds of action that this phase allows; empty after the end."""
+        return _KINDS[self.view.phase]
+
+    @property
+    def over(self) -> bool:
+        """Whether the deal has ended."""
+        return self.view.phase == Phase.ENDED
+
+    def observation(self, seat: Seat) -> View:
+        """
+        What *seat* knows now, folded from its visible events. Read only; later calls return the
+        same object, brought up to date.
+        """
+        view, done = self._seats.get(seat) or (View(self.ruleset, seat), 0)
+        for event in self.events[done:]:
+            seen = visible(event, seat)
+            if seen is not None:
+                view.apply(seen)
+        self._seats[seat] = (view, len(self.events))
+        return view
+
+    def legal_actions(self, seat: Seat) -> "LegalActions":
+        """What *seat* may do now, computed when read; no kinds if it is not its turn."""
+        return LegalActions(self, seat)
+
+    def default_action(self, seat: Seat) -> Action:
+        """
+        What the host does for *seat* when it does not answer: always legal (Q122).
+
+        Pass, bury the lowest cards, lead the lowest card, or the lowest legal follow.
+
+        Raises:
+            RuleError: ``DEAL_OVER``.
+        """
+        view = self.view
+        if view.phase == Phase.ENDED:
+            raise RuleError("DEAL_OVER", "the deal has ended", ("Q123",))
+        if view.phase == Phase.BURY:
+            return Bury(default_bury(self.ruleset, view.level, view.hands[seat], self.ruleset.bottom))
+        if view.phase == Phase.LEAD:
+            return Play(default_bury(self.ruleset, view.level, view.hands[seat], 1))
+        if view.phase == Phase.FOLLOW:
+            return Play(default_follow(view, seat))
+        return Pass()
+
+    # ---- checks: nothing changes
+
+    def check(self, seat: Seat, action: Action) -> None:
+        """
+        Do nothing if *seat* may do *action* now.
+
+        Raises:
+            RuleError: the player's breach, see :mod:`chaodipi.engine.reasons`.
+            MalformedError: the action has no cards; the sender's mistake.
+        """
+        self._check_turn(seat, action)
+        if isinstance(action, Show):
+            check_show(self.view, seat, action)
+        elif isinstance(action, Bury):
+            self._check_bury(seat, action.cards)
+        elif isinstance(action, Play):
+            self._check_cards(seat, action.cards)
+
+    def can(self, seat: Seat, action: Action) -> bool:
+        """Whether :meth:`check` accepts *action*."""
+        try:
+            self.check(seat, action)
+        except RuleError:
+            return False
+        return True
+
+    def check_play(self, seat: Seat, cards: Sequence[Card]) -> None:
+        """:meth:`check` of playing *cards*."""
+        self.check(seat, Play(tuple(cards)))
+
+    def can_play(self, seat: Seat, cards: Sequence[Card]) -> bool:
+        """:meth:`can` of playing *cards*."""
+        return self.can(seat, Play(tuple(cards)))
+
+    def _check_turn(self, seat: Seat, action: Action) -> None:
+        view = self.view
+        phase = view.phase
+        if phase == Phase.ENDED:
+            raise RuleError("DEAL_OVER", "the deal has ended", ("Q123",))
+        if action.kind not in _KINDS[phase]:
+            if action.kind == ActionKind.SHOW and phase in (Phase.LEAD, Phase.FOLLOW):
+                raise RuleError("STIR_CLOSED", "nobody may stir any more", ("S0-07", "S0-20", "Q34", "Q41"))
+            if action.kind == ActionKind.BURY and not self.ruleset.bottom:
+                raise RuleError("NO_BOTTOM", "this deal has no bottom", ("S0-50",))
+            allowed = ", ".join(kind.name.lower() for kind in _KINDS[phase])
+            raise RuleError("WRONG_ACTION_KIND", f"now: {allowed}", _TURN_CLAUSES[phase])
+        asked = self.to_act
+        if asked == seat or (phase == Phase.DECLARE and self._offers is None):
+            return
+        if phase == Phase.STIR and action.kind == ActionKind.SHOW:
+            if seat == view.bottom_owner:
+                raise RuleError("NOT_ALLOWED_TO_SHOW", "nobody stirs his own bottom", ("S0-20", "Q35"))
+            if seat in view.barred:
+                raise RuleError(
+                    "NOT_ALLOWED_TO_SHOW", "passed over until another has stirred", ("S0-21", "Q39", "Q102")
+                )
+        # While declaring nobody learns who is asked (Q110).
+        named = "another seat" if phase == Phase.DECLARE or asked is None else f"seat {asked}"
+        raise RuleError("NOT_YOUR_TURN", f"{named} is asked now", _TURN_CLAUSES[phase])
+
+    def _check_held(self, seat: Seat, cards: Sequence[Card], clauses: tuple[str, ...]) -> None:
+        if not cards:
+            raise MalformedError("CARDS_MISSING", "no cards", "cards")
+        missing = Counter(cards) - Counter(self.view.hands[seat])
+        if missing:
+            texts = " ".join(card.text for card in sorted(missing))
+            raise RuleError("NOT_YOUR_CARDS", f"not in the hand: {texts}", clauses)
+
+    def _check_bury(self, seat: Seat, cards: Sequence[Card]) -> None:
+        self._check_held(seat, cards, ("S0-03", "Q48"))
+        count = self.ruleset.bottom
+        if len(cards) != count:
+            satisfying = default_bury(self.ruleset, self.view.level, self.view.hands[seat], count)
+            raise RuleError("BURY_COUNT", f"{len(cards)} cards, {count} must be buried", ("S0-01", "S4-23"), satisfying)
+
+    def _check_cards(self, seat: Seat, cards: Sequence[Card]) -> LeadResult | None:
+        """The result of a lead, or None for a legal follow."""
+        view = self.view
+        self._check_held(seat, cards, ("S1-25",))
+        if view.phase == Phase.LEAD:
+            others = [view.hands[SEATS[(seat + i) & 3]] for i in (1, 2, 3)]
+            return check_lead(view.order, cards, others)
+        check_follow(view.order, view.hand(seat), view.trick[0].cards, cards)
+        return None
+
+    # ---- actions
+
+    def act(self, seat: Seat, action: Action) -> tuple[Event, ...]:
+        """
+        Do *action* for *seat* and everything that follows by itself; the new events, oldest first.
+
+        Raises:
+            RuleError, MalformedError: as :meth:`check`; nothing has changed then.
+        """
+        self._check_turn(seat, action)
+        start = len(self.events)
+        if isinstance(action, Show):
+            self._show(seat, action)
+        elif isinstance(action, Bury):
+            self._check_bury(seat, action.cards)
+            self._emit(Buried(seat, tuple(sorted(action.cards)), len(action.cards)))
+        elif isinstance(action, Play):
+            self._play(seat, action.cards)
+        else:
+            self._pass(seat)
+        return tuple(self.events[start:])
+
+    def play(self, seat: Seat, cards: Sequence[Card]) -> tuple[Event, ...]:
+        """:meth:`act` of playing *cards*."""
+        return self.act(seat, Play(tuple(cards)))
+
+    def close(self) -> tuple[Event, ...]:
+        """
+        Close the declaring window of a stacked deal by hand and give the bottom to the dealer.
+
+        Raises:
+            RuleError: ``WRONG_ACTION_KIND``: the window is closed already, or closes by itself.
+        """
+        if self.view.phase != Phase.DECLARE or self._offers is not None:
+            raise RuleError("WRONG_ACTION_KIND", "the declaring window cannot be closed now", ("Q111",))
+        start = len(self.events)
+        self._close_window()
+        return tuple(self.events[start:])
+
+    def _emit(self, event: Event) -> None:
+        self.events.append(event)
+        self.view.apply(event)
+
+    # ---- declaring
+
+    def _show(self, seat: Seat, show: Show) -> None:
+        kind, _, _ = check_show(self.view, seat, show)
+        stirring = self.view.phase == Phase.STIR
+        self._emit(Shown(seat, kind, tuple(show.cards), show.named, self.ruleset.dark))
+        if stirring:
+            self._take_bottom(seat)
+            return
+        offers = self._offers
+        if offers is not None:
+            # Nothing that was passed before binds any more; the offer goes round again.
+            offers.refused.clear()
+            first = seat.next if offers.closing else offers.drawer
+            offers.round = _round_from(first)
+            self._deal_on()
+
+    def _pass(self, seat: Seat) -> None:
+        phase = self.view.phase
+        self._emit(Passed(seat, phase))
+        if phase == Phase.DECLARE and self._offers is not None:
+            self._deal_on()
+
+    def _deal_on(self) -> None:
+        """Deal cards until a seat is to be offered a showing; after the last card close the window."""
+        offers = self._offers
+        assert offers is not None
+        offers.current = None
+        while True:
+            while offers.round:
+                seat = offers.round.pop(0)
+                shows = frozenset(legal_shows(self.view, seat))
+                if shows and (offers.closing or not shows <= offers.refused.get(seat, frozenset())):
+                    offers.refused[seat] = shows
+                    offers.current = seat
+                    return
+            if offers.drawn < 4 * self.ruleset.hand:
+                self._draw(offers)
+            elif not offers.closing:
+                offers.closing = True
+                offers.round = _round_from(self.setup.first_drawer)
+            else:
+                self._close_window()
+                return
+
+    def _draw(self, offers: _Offers) -> None:
+        card = self.setup.cards[offers.drawn]
+        seat = SEATS[(self.setup.first_drawer + offers.drawn) & 3]
+        sizes = list(self.view.hand_sizes)
+        sizes[seat] += 1
+        self._emit(CardsDrawn(seat, (card,), _sizes(sizes)))
+        offers.drawn += 1
+        offers.drawer = seat
+        # Only the drawer's showings can have grown, and only by a card that can be shown or counts.
+        if self.ruleset.min_trumps_to_call or card.is_joker or card.rank == self.view.level or card == HEART_FIVE:
+            offers.round = [seat]
+
+    def _close_window(self) -> None:
+        """Fix dealer, trump and level, and hand the bottom over, in one step (Q22, Q24, Q25, Q111)."""
+        view = self.view
+        if view.standing is None:
+            self._close_undeclared()
+            return
+        trump = view.trump
+        assert trump is not None
+        self._fix(self._dealer_by_showing(), trump, (), undeclared=False)
+
+    def _dealer_by_showing(self) -> Seat:
+        view = self.view
+        standing = view.standing
+        assert standing is not None
+        if view.dealer is not None:
+            return view.dealer
+        if not self.setup.first_deal and self.ruleset.dealer_seat == "placing":
+            # Who places himself deals; an opponent's card is dealt by the seat after him (S4-19, Q30).
+            side = self.setup.on_stage
+            return standing.seat if side is None or standing.seat.side == side else standing.seat.next
+        if self.ruleset.first_dealer == "first_shown":
+            return view.shown[0].seat
+        return standing.seat
+
+    def _close_undeclared(self) -> None:
+        view, setup = self.view, self.setup
+        how = self.ruleset.no_declare_first if setup.first_deal else self.ruleset.no_declare_later
+        dealer = view.dealer
+        if how == "redeal" and setup.redeals < self.ruleset.redeal_cap:
+            self._emit(DealEnded("redeal", view.score, (), 0, 0, None, (), view.stake))
+            return
+        if how in ("redeal", "no_trump") or not self._bottom:
+            self._fix(setup.first_drawer if dealer is None else dealer, Suit.NO_TRUMP, (), undeclared=True)
+            return
+        trump, count = turned_trump(self._bottom, view.level)
+        if how == "turn_for_dealer" or dealer is None:
+            # The bottom is turned by the seats in turn; who turns the deciding card deals (S4-33 to S4-35).
+            deciding = next((i for i, c in enumerate(self._bottom) if c.rank == view.level and not c.is_joker), None)
+            if deciding is None:
+                faces = [0 if card.is_joker else card.rank for card in self._bottom]
+                deciding, count = faces.index(max(faces)), len(self._bottom)
+            else:
+                count = deciding + 1
+            trump = self._bottom[deciding].suit
+            dealer = SEATS[(setup.first_drawer + deciding) & 3]
+        if how == "turn_all":
+            count = len(self._bottom)
+        self._fix(dealer, trump, self._bottom[:count], undeclared=True)
+
+    def _fix(self, dealer: Seat, trump: Suit, turned: tuple[Card, ...], *, undeclared: bool) -> None:
+        view = self.view
+        level = self.setup.levels[dealer.side]
+        self._emit(WindowClosed(dealer, trump, level, turned, undeclared, _sizes(view.hand_sizes)))
+        self._offers = None
+        if self.ruleset.bottom:
+            self._take_bottom(dealer)
+
+    def _take_bottom(self, seat: Seat) -> None:
+        """*seat* takes the bottom: the dealer's, or the one that was buried last (Q109)."""
+        bottom = self.view.bottom if self.view.bottom is not None else self._bottom
+        self._emit(BottomTaken(seat, bottom, len(bottom)))
+
+    # ---- play
+
+    def _play(self, seat: Seat, cards: Sequence[Card]) -> None:
+        lead = self._check_cards(seat, cards)
+        order = self.view.order
+        whole = order.sort(cards)
+        failed = lead is not None and lead.failed
+        self._emit(Played(seat, lead.played if lead is not None else whole, whole if failed else None))
+        if failed and self.ruleset.throw_penalty:
+            # The dealer side's mistake is the catchers' gain (S1-81, S1-82, Q52).
+            points = self.ruleset.throw_penalty * len(whole)
+            self._emit(Booked("failed_throw", seat, points if self._is_dealer_side(seat) else -points))
+        if len(self.view.trick) == 4:
+            self._end_trick()
+
+    def _is_dealer_side(self, seat: Seat) -> bool:
+        dealer = self.view.dealer
+        return dealer is not None and dealer.side == seat.side
+
+    def _end_trick(self) -> None:
+        view = self.view
+        best = view.trick[winner_index(view.order, [play.cards for play in view.trick])]
+        points = sum(points_of(play.cards) for play in view.trick)
+        taken = 0 if self._is_dealer_side(best.seat) else points
+        self._emit(TrickEnded(best.seat, points, view.score + taken))
+        if view.tricks_left == 0 or (self._complete and not any(view.hand_sizes)):
+            self._end(best.seat, best.cards)
+
+    def _end(self, winner: Seat, play: tuple[Card, ...]) -> None:
+        """Dig if a catcher won the last trick, and end the deal (S0-26 to S0-30, Q124)."""
+        view = self.view
+        bottom = view.bottom or ()
+        multiplier = 0 if self._is_dealer_side(winner) else dig_multiplier(view.order, play)
+        dug = multiplier * points_of(bottom)
+        self._emit(DealEnded("played", view.score + dug, bottom, multiplier, dug, winner, play, view.stake))
+
+
+class LegalActions:
+    """What a seat may do, computed when it is read; valid until the deal goes on."""
+
+    __slots__ = ("_deal", "_seat")
+
+    def __init__(self, deal: Deal, seat: Seat) -> None:
+        self._deal = deal
+        self._seat = seat
+
+    @property
+    def kinds(self) -> tuple[ActionKind, ...]:
+        """Allowed kinds of action; empty if another seat is asked."""
+        deal = self._deal
+        stacked = deal.phase == Phase.DECLARE and deal._offers is None
+        return deal.allowed_kinds if stacked or deal.to_act == self._seat else ()
+
+    @property
+    def shows(self) -> tuple[Show, ...]:
+        """Every legal showing."""
+        return legal_shows(self._deal.view, self._seat) if ActionKind.SHOW in self.kinds else ()
+
+    @property
+    def bury_count(self) -> int:
+        """How many cards must be buried, any of the hand; 0 if none."""
+        return self._deal.ruleset.bottom if ActionKind.BURY in self.kinds else 0
+
+    @property
+    def follows(self) -> Follows | None:
+        """Every legal follow, lazily; None if the seat does not follow (a lead: any cards of one class)."""
+        deal = self._deal
+        if deal.phase != Phase.FOLLOW or not self.kinds:
+            return None
+        return legal_follows(deal.view.order, deal.view.hand(self._seat), deal.view.trick[0].cards)
+
+
+def default_key(ruleset: Ruleset, level: Rank | None, card: Card) -> tuple[bool, bool, int, int]:
+    """
+    Order of the host's defaults, lowest first (Q122): jokers, level cards, heart five and permanent
+    2s last; non-points before points; face rank; C < D < H < S. The trump suit is not used.
+    """
+    special = (
+        card.is_joker
+        or card.rank == level
+        or (card == HEART_FIVE and ruleset.heart_five == "top")
+        or (card.rank == 2 and ruleset.two_permanent)
+    )
+    rank = card.rank + Rank.ACE if card.is_joker else card.rank
+    return (special, card.points > 0, rank, int(card.suit))
+
+
+def default_bury(ruleset: Ruleset, level: Rank | None, hand: Sequence[Card], count: int) -> tuple[Card, ...]:
+    """The *count* lowest cards of *hand* in the order of :func:`default_key`."""
+    return tuple(sorted(hand, key=lambda card: default_key(ruleset, level, card))[:count])
+
+
+def default_follow(view: View, seat: Seat) -> tuple[Card, ...]:
+    """The legal follow of *seat* that is lowest, card by card, in the order of :func:`default_key` (Q122)."""
+
+    def key(card: Card) -> tuple[bool, bool, int, int]:
+        return default_key(view.ruleset, view.level, card)
+
+    plays: list[list[Card]] = []
+    for choice in legal_follows(view.order, view.hand(seat), view.trick[0].cards).choice_sets():
+        # Within one choice set the lowest pairs, then the lowest of the rest, are lowest throughout.
+        pairs = [card for card in sorted(choice.pair_pool, key=key)[: choice.choose_pairs] for _ in range(2)]
+        rest = sorted((Counter(choice.pool) - Counter(pairs)).elements(), key=key)
+        plays.append(sorted([*choice.forced, *pairs, *rest[: choice.choose_min]], key=key))
+    return tuple(min(plays, key=lambda cards: [key(card) for card in cards]))
+
+
+def _round_from(seat: Seat) -> list[Seat]:
+    return [SEATS[(seat + i) & 3] for i in range(4)]
+
+
+def _sizes(sizes: Sequence[int]) -> Sizes:
+    return (sizes[0], sizes[1], sizes[2], sizes[3])
+
+
+def _check_position(
+    ruleset: Ruleset, hands: Mapping[Seat, Sequence[Card]], bottom: Sequence[Card], dealer: Seat | None, phase: Phase
+) -> None:
+    if phase not in (Phase.DECLARE, Phase.BURY, Phase.STIR, Phase.LEAD):
+        raise MalformedError("PHASE_INVALID", "a position starts in declare, bury, stir or lead", "phase")
+    if dealer is None and phase != Phase.DECLARE:
+        raise MalformedError("DEALER_MISSING", "this phase has a dealer", "dealer")
+    counts = Counter(bottom) if phase != Phase.BURY else Counter[Card]()
+    for hand in hands.values():
+        counts.update(hand)
+    for card, count in counts.items():
+        if count > ruleset.decks:
+            raise MalformedError("CARD_COPIES", f"{count} copies of {card.text} in {ruleset.decks} packs", "hands")

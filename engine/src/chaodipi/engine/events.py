@@ -1,0 +1,271 @@
+"""What happens in a deal, as values; a deal *is* the list of its events.
+
+:class:`chaodipi.engine.view.View` is the fold of events, for the host of all of them, for a
+seat of those that :func:`visible` lets it know. Nothing else changes a view, so a client that
+receives its events has the very state that the host checks against.
+"""
+
+from dataclasses import dataclass, replace
+from enum import IntEnum, StrEnum
+
+from chaodipi.engine.cards import Card, Rank, Seat, Side, Suit
+
+__all__ = [
+    "Booked",
+    "BottomTaken",
+    "Buried",
+    "CardsDrawn",
+    "DealEnded",
+    "DealStarted",
+    "Event",
+    "Passed",
+    "Phase",
+    "Played",
+    "Positioned",
+    "ShowKind",
+    "Shown",
+    "TrickEnded",
+    "WindowClosed",
+    "visible",
+]
+
+Cards = tuple[Card, ...]
+Sizes = tuple[int, int, int, int]
+
+
+class Phase(IntEnum):
+    """Where a deal stands; the numbers are the wire's."""
+
+    DECLARE = 1
+    BURY = 2
+    STIR = 3
+    LEAD = 4
+    FOLLOW = 5
+    ENDED = 6
+
+
+class ShowKind(StrEnum):
+    """What a showing was; the texts are those of the protocol and the judge."""
+
+    DECLARATION = "declaration"
+    """亮主: the first showing of a deal."""
+    OVERCALL = "overcall"
+    """反主, 反无主: a higher showing before the bottom is taken."""
+    SELF_PROTECT = "self_protect"
+    """自保: the declarer adds the second card."""
+    SELF_OVERCALL = "self_overcall"
+    """自反: the declarer changes to another suit."""
+    STIR = "stir"
+    """炒底: a higher showing that takes the buried bottom over."""
+    LOOKING_BACK = "looking_back"
+    """回头望: the first declarer's completed pair; an overcall or a stir, by the phase."""
+
+
+@dataclass(frozen=True, slots=True)
+class DealStarted:
+    """
+    A deal begins; public.
+
+    Attributes:
+        first_drawer: Draws the first card.
+        dealer: Dealer (庄家), or None where the showing decides.
+        levels: Levels of sides 02 and 13; None for a side on its flag deal.
+        on_stage: Side whose level is played, None in a first deal.
+        first_deal: First deal of a game: nobody is on stage yet.
+        redeals: How often this deal was redealt before, 0 or more.
+    """
+
+    first_drawer: Seat
+    dealer: Seat | None
+    levels: tuple[Rank | None, Rank | None]
+    on_stage: Side | None
+    first_deal: bool
+    redeals: int
+
+
+@dataclass(frozen=True, slots=True)
+class CardsDrawn:
+    """*seat* drew *cards*; known to that seat. *sizes*: cards in all hands after it."""
+
+    seat: Seat
+    cards: Cards
+    sizes: Sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """
+    A seat showed cards. Public, but in a dark ruleset others learn neither cards nor name.
+
+    Attributes:
+        cards: All cards of the showing; empty where they are hidden from the receiver.
+        named: Trump named with it, where the cards leave a choice.
+        hidden: The showing is dark (暗).
+    """
+
+    seat: Seat
+    kind: ShowKind
+    cards: Cards
+    named: Suit | None
+    hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """*seat* showed nothing. While declaring only the seat itself knows (Q110); while stirring, all."""
+
+    seat: Seat
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class WindowClosed:
+    """
+    The declaring window closed; public. Dealer, trump and level are fixed in this one step (Q111).
+
+    Attributes:
+        turned: Cards of the bottom turned for all to see, in dealing order (Q25, Q112).
+        undeclared: Nobody showed: no stirring in this deal (S0-07, Q41).
+        sizes: Cards in all hands.
+    """
+
+    dealer: Seat
+    trump: Suit
+    level: Rank | None
+    turned: Cards
+    undeclared: bool
+    sizes: Sizes
+
+
+@dataclass(frozen=True, slots=True)
+class BottomTaken:
+    """*seat* took *count* cards of the bottom; which, only that seat knows."""
+
+    seat: Seat
+    cards: Cards
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Buried:
+    """*seat* buried *count* cards (扣底) and owns the bottom; which, only that seat knows."""
+
+    seat: Seat
+    cards: Cards
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """*seat* contributed *cards*; *attempted* is the whole throw where it failed. Public (Q112)."""
+
+    seat: Seat
+    cards: Cards
+    attempted: Cards | None
+
+
+@dataclass(frozen=True, slots=True)
+class Booked:
+    """*points* change the catchers' score because of *seat*, before any floor. Public.
+
+    Kinds: failed_throw, blind_stir_failed, forced_heart_five, kept_heart_five, penalty.
+    """
+
+    kind: str
+    seat: Seat
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrickEnded:
+    """*winner* took a trick of *points*; *score* is the catchers' running score after it. Public."""
+
+    winner: Seat
+    points: int
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class DealEnded:
+    """
+    The deal is over; public, bottom included (Q112).
+
+    Attributes:
+        how: ``played`` or ``redeal`` (nothing else is shown and nothing counts, Q111).
+        score: Catchers' score with the dig, not yet floored.
+        bottom: The buried cards; empty after a redeal.
+        dig_multiplier: 0 where the bottom was kept.
+        dig_points: Multiplier times the points in the bottom.
+        last_winner, last_play: Winner of the last trick and his cards; None and empty after a redeal.
+        stake: Multiplier of the stake, 1 or a power of two (Q47).
+    """
+
+    how: str
+    score: int
+    bottom: Cards
+    dig_multiplier: int
+    dig_points: int
+    last_winner: Seat | None
+    last_play: Cards
+    stake: int
+
+
+@dataclass(frozen=True, slots=True)
+class Positioned:
+    """
+    A stacked position, for the judge and for tests; never in a deal that was dealt.
+
+    Hands and level come from the events before it. ``standing`` is (seat, cards, kind, named).
+    ``tricks_left`` None: until all hands are empty. Each seat's hand, the bottom too, are the host's only.
+    """
+
+    phase: Phase
+    dealer: Seat | None
+    level: Rank | None
+    trump: Suit | None
+    leader: Seat | None
+    standing: tuple[Seat, Cards, ShowKind, Suit | None] | None
+    bottom_owner: Seat | None
+    bottom: Cards
+    score: int
+    tricks_left: int | None
+    sizes: Sizes
+
+
+Event = (
+    DealStarted
+    | CardsDrawn
+    | Shown
+    | Passed
+    | WindowClosed
+    | BottomTaken
+    | Buried
+    | Played
+    | Booked
+    | TrickEnded
+    | DealEnded
+    | Positioned
+)
+
+
+def visible(event: Event, seat: Seat) -> Event | None:
+    """
+    *event* as *seat* may know it, or None where it may not even know that it happened.
+
+    Own drawn cards only; a pass while declaring only to the passer; bottom cards only to who
+    takes them; buried cards only to who buries them; dark showings without their cards.
+    """
+    kind = type(event)
+    if kind is Played or kind is TrickEnded:
+        return event
+    if isinstance(event, CardsDrawn):
+        return event if event.seat == seat else None
+    if isinstance(event, Passed):
+        return event if event.phase != Phase.DECLARE or event.seat == seat else None
+    if isinstance(event, Shown):
+        return replace(event, cards=(), named=None) if event.hidden and event.seat != seat else event
+    if isinstance(event, BottomTaken | Buried):
+        return event if event.seat == seat else replace(event, cards=())
+    if isinstance(event, Positioned):
+        return event if event.bottom_owner == seat else replace(event, bottom=())
+    return event

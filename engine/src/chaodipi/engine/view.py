@@ -1,0 +1,446 @@
+"""The state of one deal, as one seat knows it or as the host does; a fold of events.
+
+A :class:`View` is built by :meth:`View.apply` alone. Host and client use the same class: the
+view of a seat, folded from its visible events, is enough to act on.
+"""
+
+from bisect import insort
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from chaodipi.engine.cards import SEATS, Card, Rank, Seat, Side, Suit, format_cards
+from chaodipi.engine.events import (
+    Booked,
+    BottomTaken,
+    Buried,
+    CardsDrawn,
+    DealEnded,
+    DealStarted,
+    Event,
+    Passed,
+    Phase,
+    Played,
+    Positioned,
+    ShowKind,
+    Shown,
+    TrickEnded,
+    WindowClosed,
+)
+from chaodipi.engine.order import Order, order_for
+from chaodipi.engine.ruleset import Ruleset
+from chaodipi.engine.rungs import read_showing
+
+__all__ = ["Attempt", "Contribution", "Showing", "Trick", "View"]
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """
+    One showing of the deal, oldest first in ``View.shown``.
+
+    ``rung`` and ``trump`` are None, ``cards`` empty, where it is hidden from the viewer.
+    ``phase`` is DECLARE or STIR.
+    """
+
+    seat: Seat
+    kind: ShowKind
+    cards: tuple[Card, ...]
+    rung: str | None
+    trump: Suit | None
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one seat played to a trick."""
+
+    seat: Seat
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trick:
+    """A finished trick: four contributions, the leader's first."""
+
+    plays: tuple[Contribution, ...]
+    winner: Seat
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A failed throw: all cards that *seat* meant to lead in trick *trick* (0 the first)."""
+
+    trick: int
+    seat: Seat
+    cards: tuple[Card, ...]
+
+
+class View:
+    """
+    One deal as *seat* knows it, or as the host does (*seat* None: everything).
+
+    Attributes:
+        phase: Where the deal stands.
+        dealer: Dealer (庄家), None while not yet known.
+        levels: Levels of sides 02 and 13. ``level`` is the one of this deal, None on a flag deal.
+        trump: Trump as it would be now, None while nobody has shown.
+        hands: Known hands, sorted by value: the viewer's own, the host's four.
+        hand_sizes: Cards in each hand; while cards are dealt, as of the viewer's last draw.
+        standing: The showing that stands, None if there is none.
+        shown: All showings, oldest first.
+        undeclared: Nobody had shown when the window closed.
+        turned: Cards of the bottom that were turned.
+        bottom_owner: Who buried last.
+        bottom: The bottom's cards as far as the viewer knows them: own burying, the end, the host.
+        trick: Contributions to the running trick. ``tricks``: the finished ones.
+        attempts: Failed throws.
+        score: Catchers' running score in points, booked adjustments included.
+        adjustments: Booked changes of it, oldest first.
+        stake: Multiplier of the stake (Q47).
+        asked: Seats offered a stir so far, the one being asked included.
+        to_act: Whose turn it is; None while declaring (nobody can tell who is asked), between
+            tricks, and after the end.
+        end: The event that ended the deal.
+    """
+
+    __slots__ = (
+        "_order", "_queue", "adjustments", "asked", "attempts", "bottom", "bottom_owner", "dealer", "end",
+        "first_deal", "first_drawer", "hand_sizes", "hands", "level", "levels", "on_stage", "phase", "redeals",
+        "ruleset", "score", "seat", "shown", "stake", "standing", "stirs_from", "to_act", "trick", "tricks",
+        "tricks_left", "trump", "turned", "undeclared",
+    )  # fmt: skip
+
+    def __init__(self, ruleset: Ruleset, seat: Seat | None = None, events: Iterable[Event] = ()) -> None:
+        """An empty view; *events* are applied to it."""
+        self.ruleset = ruleset
+        self.seat = seat
+        self.phase = Phase.DECLARE
+        self.first_drawer = Seat.S0
+        self.dealer: Seat | None = None
+        self.levels: tuple[Rank | None, Rank | None] = (None, None)
+        self.on_stage: Side | None = None
+        self.first_deal = False
+        self.redeals = 0
+        self.level: Rank | None = None
+        self.trump: Suit | None = None
+        self.hands: dict[Seat, list[Card]] = {s: [] for s in (SEATS if seat is None else (seat,))}
+        self.hand_sizes = [0, 0, 0, 0]
+        self.standing: Showing | None = None
+        self.shown: list[Showing] = []
+        self.undeclared = False
+        self.turned: tuple[Card, ...] = ()
+        self.bottom_owner: Seat | None = None
+        self.bottom: tuple[Card, ...] | None = None
+        self.trick: list[Contribution] = []
+        self.tricks: list[Trick] = []
+        self.attempts: list[Attempt] = []
+        self.score = 0
+        self.adjustments: list[Booked] = []
+        self.stake = 1
+        self.asked: list[Seat] = []
+        self.to_act: Seat | None = None
+        self.end: DealEnded | None = None
+        self.tricks_left: int | None = None
+        self.stirs_from: set[Seat] = set()
+        self._queue: list[Seat] = []
+        self._order: Order | None = None
+        for event in events:
+            self.apply(event)
+
+    # ---- questions
+
+    @property
+    def order(self) -> Order:
+        """Order of the cards under the present level and trump (no trump while there is none)."""
+        if self._order is None:
+            self._order = order_for(self.ruleset, self.level, self.trump or Suit.NO_TRUMP)
+        return self._order
+
+    @property
+    def lead(self) -> tuple[Card, ...] | None:
+        """The cards led to the running trick, None before the lead."""
+        return self.trick[0].cards if self.trick else None
+
+    @property
+    def declaration(self) -> Showing | None:
+        """The first showing of the deal (亮主), whatever came after it."""
+        first = self.shown[0] if self.shown else None
+        return first if first is not None and first.kind is ShowKind.DECLARATION else None
+
+    @property
+    def barred(self) -> frozenset[Seat]:
+        """
+        Seats passed over in the stirring, until somebody else has stirred (Q39, Q102, Q115).
+
+        Empty in every other phase.
+        """
+        if self.phase != Phase.STIR or self.standing is None:
+            return frozenset()
+        match self.ruleset.stir_bar:
+            case "standing":
+                # Only a stir replaces the standing showing now, so "not yet" is all that counts.
+                return frozenset() if self.stirs_from else frozenset({self.standing.seat})
+            case "caller_and_dealer":
+                caller = next((s.seat for s in reversed(self.shown) if s.phase == Phase.DECLARE), None)
+                both = {seat for seat in (caller, self.dealer) if seat is not None}
+                return frozenset() if self.stirs_from - both else frozenset(both)
+            case _:
+                return frozenset()
+
+    @property
+    def waiting(self) -> tuple[Seat, ...]:
+        """Seats still to play in this trick, in order, the one to act first."""
+        if self.to_act is None or self.phase not in (Phase.LEAD, Phase.FOLLOW):
+            return ()
+        return tuple(SEATS[(self.to_act + i) & 3] for i in range(4 - len(self.trick)))
+
+    def hand(self, seat: Seat) -> tuple[Card, ...]:
+        """Cards of *seat*, sorted by value; KeyError where the viewer does not know them."""
+        return tuple(self.hands[seat])
+
+    def canonical(self) -> dict[str, Any]:
+        """The whole view as JSON data, equal for equal views; the form that digests are taken of."""
+        end = self.end
+        return {
+            "seat": self.seat,
+            "ruleset": self.ruleset.digest,
+            "phase": int(self.phase),
+            "first_drawer": int(self.first_drawer),
+            "dealer": self.dealer,
+            "levels": [level and int(level) for level in self.levels],
+            "on_stage": self.on_stage,
+            "first_deal": self.first_deal,
+            "redeals": self.redeals,
+            "level": self.level and int(self.level),
+            "trump": self.trump and self.trump.letter,
+            "hands": {str(seat): format_cards(hand) for seat, hand in self.hands.items()},
+            "hand_sizes": list(self.hand_sizes),
+            "shown": [_canonical_showing(showing) for showing in self.shown],
+            "standing": _canonical_showing(self.standing) if self.standing else None,
+            "undeclared": self.undeclared,
+            "turned": format_cards(self.turned),
+            "bottom_owner": self.bottom_owner,
+            "bottom": None if self.bottom is None else format_cards(self.bottom),
+            "trick": [[int(p.seat), format_cards(p.cards)] for p in self.trick],
+            "tricks": [
+                [[[int(p.seat), format_cards(p.cards)] for p in t.plays], int(t.winner), t.points] for t in self.tricks
+            ],
+            "attempts": [[a.trick, int(a.seat), format_cards(a.cards)] for a in self.attempts],
+            "score": self.score,
+            "adjustments": [[b.kind, int(b.seat), b.points] for b in self.adjustments],
+            "stake": self.stake,
+            "asked": [int(seat) for seat in self.asked],
+            "to_act": self.to_act,
+            "tricks_left": self.tricks_left,
+            "end": None
+            if end is None
+            else [end.how, end.score, format_cards(end.bottom), end.dig_multiplier, end.dig_points],
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, View) and self.canonical() == other.canonical()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # ---- the fold
+
+    def apply(self, event: Event) -> None:
+        """Take *event* in. Events of this deal in their order only; nothing is checked again."""
+        _APPLY[type(event)](self, event)
+
+    def _deal_started(self, event: DealStarted) -> None:
+        self.first_drawer = event.first_drawer
+        self.dealer = event.dealer
+        self.levels = event.levels
+        self.on_stage = event.on_stage
+        self.first_deal = event.first_deal
+        self.redeals = event.redeals
+        side = event.dealer.side if event.dealer is not None else event.on_stage
+        self.level = Rank.parse(self.ruleset.start_level) if side is None else event.levels[side]
+
+    def _cards_drawn(self, event: CardsDrawn) -> None:
+        hand = self.hands.get(event.seat)
+        if hand is not None:
+            for card in event.cards:
+                insort(hand, card)
+        self.hand_sizes = list(event.sizes)
+
+    def _shown(self, event: Shown) -> None:
+        rung: str | None = None
+        trump: Suit | None = None
+        if event.cards:
+            looking_back = event.kind is ShowKind.LOOKING_BACK
+            rung, trump = read_showing(self.ruleset, self.level, event.cards, event.named, looking_back)
+        self._stand(Showing(event.seat, event.kind, event.cards, rung, trump, self.phase))
+        if self.ruleset.stake_doubling and event.kind not in (ShowKind.DECLARATION, ShowKind.SELF_PROTECT):
+            self.stake *= 2
+        if self.phase == Phase.STIR:
+            self.stirs_from.add(event.seat)
+            self._queue = []
+            self.to_act = None
+
+    def _stand(self, showing: Showing) -> None:
+        self.shown.append(showing)
+        self.standing = showing
+        if showing.trump is not None:
+            self._set_trump(showing.trump)
+
+    def _set_trump(self, trump: Suit | None) -> None:
+        self.trump = trump
+        self._order = None
+
+    def _passed(self, event: Passed) -> None:
+        if event.phase == Phase.STIR:
+            self._ask_next()
+
+    def _window_closed(self, event: WindowClosed) -> None:
+        self.dealer = event.dealer
+        self.level = event.level
+        self._set_trump(event.trump)
+        self.turned = event.turned
+        self.undeclared = event.undeclared
+        self.hand_sizes = list(event.sizes)
+        if self.ruleset.bottom == 0:
+            self._start_play(event.dealer)
+
+    def _bottom_taken(self, event: BottomTaken) -> None:
+        hand = self.hands.get(event.seat)
+        if hand is not None:
+            for card in event.cards:
+                insort(hand, card)
+        self.hand_sizes[event.seat] += event.count
+        self.bottom = None
+        self.bottom_owner = None
+        self.phase = Phase.BURY
+        self.to_act = event.seat
+
+    def _buried(self, event: Buried) -> None:
+        self._take_from_hand(event.seat, event.cards)
+        self.hand_sizes[event.seat] -= event.count
+        self.bottom = tuple(sorted(event.cards)) if event.cards else None
+        self.bottom_owner = event.seat
+        self._ask_for_stirs()
+
+    def _ask_for_stirs(self) -> None:
+        """Start the asking after a burying (S0-20, F13), or the play where nobody may stir."""
+        owner = self.bottom_owner
+        assert owner is not None
+        if self.ruleset.stir != "after_bury" or self.undeclared:
+            self._start_play(self.dealer)
+            return
+        self.phase = Phase.STIR
+        after = [SEATS[(owner + i) & 3] for i in (1, 2, 3)]
+        if self.ruleset.stir_order == "dealer_first" and self.dealer is not None and owner != self.dealer:
+            after = [seat for i in range(4) if (seat := SEATS[(self.dealer + i) & 3]) != owner]
+        self._queue = after
+        self._ask_next()
+
+    def _ask_next(self) -> None:
+        barred = self.barred
+        while self._queue:
+            seat = self._queue.pop(0)
+            if seat not in barred:
+                self.asked.append(seat)
+                self.to_act = seat
+                return
+        self._start_play(self.dealer)
+
+    def _start_play(self, leader: Seat | None) -> None:
+        self.phase = Phase.LEAD
+        self.to_act = leader
+
+    def _played(self, event: Played) -> None:
+        self._take_from_hand(event.seat, event.cards)
+        self.hand_sizes[event.seat] -= len(event.cards)
+        if event.attempted is not None:
+            self.attempts.append(Attempt(len(self.tricks), event.seat, event.attempted))
+        self.trick.append(Contribution(event.seat, event.cards))
+        self.phase = Phase.FOLLOW
+        self.to_act = event.seat.next if len(self.trick) < 4 else None
+
+    def _take_from_hand(self, seat: Seat, cards: Iterable[Card]) -> None:
+        hand = self.hands.get(seat)
+        if hand is not None:
+            for card in cards:
+                hand.remove(card)
+
+    def _booked(self, event: Booked) -> None:
+        self.adjustments.append(event)
+        self.score += event.points
+        if self.ruleset.penalty_floor == "zero" and event.points < 0:
+            self.score = max(self.score, min(0, self.score - event.points))
+
+    def _trick_ended(self, event: TrickEnded) -> None:
+        self.tricks.append(Trick(tuple(self.trick), event.winner, event.points))
+        self.trick = []
+        self.score = event.score
+        if self.tricks_left is not None:
+            self.tricks_left -= 1
+        self._start_play(event.winner)
+
+    def _deal_ended(self, event: DealEnded) -> None:
+        self.end = event
+        self.score = event.score
+        self.phase = Phase.ENDED
+        self.to_act = None
+        if event.how == "played":
+            self.bottom = event.bottom
+
+    def _positioned(self, event: Positioned) -> None:
+        self.dealer = event.dealer
+        self.level = event.level
+        self._set_trump(event.trump)
+        self.hand_sizes = list(event.sizes)
+        self.phase = event.phase
+        self.score = event.score
+        self.tricks_left = event.tricks_left
+        self.bottom_owner = event.bottom_owner
+        self.bottom = event.bottom or None
+        if event.standing is not None:
+            seat, cards, kind, named = event.standing
+            rung, trump = read_showing(self.ruleset, self.level, cards, named, kind is ShowKind.LOOKING_BACK)
+            phase = Phase.STIR if kind is ShowKind.STIR else Phase.DECLARE
+            self._stand(Showing(seat, kind, cards, rung, trump, phase))
+            if phase == Phase.STIR:
+                self.stirs_from.add(seat)
+            if event.trump is not None:
+                self._set_trump(event.trump)
+        if event.phase == Phase.STIR:
+            self._ask_for_stirs()
+        elif event.phase == Phase.BURY:
+            self.undeclared = event.standing is None
+            self.to_act = event.bottom_owner if event.bottom_owner is not None else event.dealer
+            self.bottom_owner = None
+        elif event.phase == Phase.LEAD:
+            self.undeclared = event.standing is None
+            self._start_play(event.leader if event.leader is not None else event.dealer)
+
+
+def _canonical_showing(showing: Showing) -> list[Any]:
+    return [
+        int(showing.seat),
+        showing.kind.value,
+        format_cards(showing.cards),
+        showing.rung,
+        showing.trump and showing.trump.letter,
+        int(showing.phase),
+    ]
+
+
+_APPLY: dict[type, Callable[[View, Any], None]] = {
+    DealStarted: View._deal_started,
+    CardsDrawn: View._cards_drawn,
+    Shown: View._shown,
+    Passed: View._passed,
+    WindowClosed: View._window_closed,
+    BottomTaken: View._bottom_taken,
+    Buried: View._buried,
+    Played: View._played,
+    Booked: View._booked,
+    TrickEnded: View._trick_ended,
+    DealEnded: View._deal_ended,
+    Positioned: View._positioned,
+}
+"""One row an event: the whole transition table."""
