@@ -1,0 +1,101 @@
+"""One board: its number, who draws and deals, the levels; and its setup from the league's secrets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chaodipi.engine.cards import Rank, Seat, Side
+from chaodipi.engine.deal import Setup
+from chaodipi.engine.ruleset import Ruleset
+from chaodipi.service.boards.shuffle import board_commitment, board_seed, first_drawer, seed_commitment, shuffled_deck
+
+__all__ = ["Board", "Secrets", "plan_board", "setup"]
+
+FIRST_DEAL_EVERY = 8
+"""Every eighth board is a first deal: nobody is on stage, the showing decides the dealer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """A league's secret *seed* (16 bytes or more) and its entries' *nonces* in entry order."""
+
+    seed: bytes
+    nonces: tuple[bytes, ...] = ()
+
+    @property
+    def commitment(self) -> bytes:
+        """Published before the first board, 32 bytes."""
+        return seed_commitment(self.seed)
+
+    def board_seed(self, board: int, redeal: int, ruleset: Ruleset) -> bytes:
+        """The seed of one shuffle; secret until all tables of the board are over."""
+        return board_seed(self.seed, board, redeal, ruleset.digest, self.nonces)
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """
+    Everything about a board but the cards.
+
+    Attributes:
+        index: Number in the league, 0 or more; it decides the cards.
+        dealer: Dealer, or None where the showing decides.
+        levels: Levels of sides 02 and 13.
+        on_stage: Side whose level is played, None in a first deal.
+    """
+
+    index: int
+    ruleset: Ruleset
+    first_drawer: Seat
+    first_deal: bool
+    dealer: Seat | None
+    levels: tuple[Rank, Rank]
+    on_stage: Side | None
+
+
+def plan_board(ruleset: Ruleset, secrets: Secrets, index: int, place: int | None = None) -> Board:
+    """
+    Board *index*: the usual mix of dealers and levels, by its *place* in the pairing (default: its index).
+
+    Both sides stand on the same level, so neither seating has the better board. Dealer and level go round
+    over the later deals only, so that first deals take no seat's turn to deal.
+    """
+    place = index if place is None else place
+    if place % FIRST_DEAL_EVERY == FIRST_DEAL_EVERY - 1:
+        level = Rank.parse(ruleset.start_level)
+        drawer = first_drawer(secrets.board_seed(index, 0, ruleset))
+        return Board(index, ruleset, drawer, True, None, (level, level), None)
+    later = place - place // FIRST_DEAL_EVERY
+    dealer = Seat(later % 4)
+    level = Rank(2 + later % 13)
+    placing = ruleset.dealer_seat == "placing"
+    return Board(index, ruleset, dealer, False, None if placing else dealer, (level, level), dealer.side)
+
+
+def setup(board: Board, secrets: Secrets, redeals: int) -> Setup:
+    """The deal's setup after *redeals* redeals; the same arguments always give the same setup."""
+    seed = secrets.board_seed(board.index, redeals, board.ruleset)
+    return setup_from_seed(board, seed, redeals)
+
+
+def setup_from_seed(board: Board, seed_of_board: bytes, redeals: int) -> Setup:
+    """The setup from the shuffle's own seed, for who has only that: the reader of a record."""
+    return Setup(
+        ruleset=board.ruleset,
+        cards=shuffled_deck(seed_of_board, board.ruleset.decks),
+        first_drawer=board.first_drawer,
+        dealer=board.dealer,
+        levels=board.levels,
+        on_stage=board.on_stage,
+        first_deal=board.first_deal,
+        redeals=redeals,
+    )
+
+
+def commitment(board: Board, secrets: Secrets) -> bytes:
+    """What the seats are shown of the board's seed, 32 bytes."""
+    return board_commitment(secrets.board_seed(board.index, 0, board.ruleset))
+
+
+def shared_nonces(names: Sequence[str]) -> tuple[bytes, ...]:
+    """Nonces of entries that sent none: empty, one for each of *names*."""
+    return tuple(b"" for _ in names)

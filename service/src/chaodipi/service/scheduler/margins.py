@@ -1,0 +1,59 @@
+"""What a table is worth to a side, in three scales. The one place that turns results into numbers.
+
+================== ============================ =========================== ==========
+how                points                       steps                       win
+================== ============================ =========================== ==========
+played             ±(score − stage threshold)   level steps by the table    +1 or −1
+no_declaration     0                            0                           0
+forfeit            the stage threshold          the steps of a sweep        −1 or +1
+host_fault         never scored: the pair is played again
+================== ============================ =========================== ==========
+
+Played: the dealer side's margin is positive in points if the catchers stay below the threshold, in steps if it
+climbs; the other side has the negative. Forfeit: the side that forfeits loses as if it had been swept.
+"""
+
+from dataclasses import dataclass
+
+from chaodipi.engine.cards import Side
+from chaodipi.engine.ruleset import Ruleset
+from chaodipi.service.match.table import TableResult
+
+__all__ = ["SCALES", "Margin", "margin"]
+
+SCALES = ("points", "steps", "win")
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """A side's margin at one table; the other side has the negative."""
+
+    points: int
+    steps: int
+    win: int
+
+    def __neg__(self) -> "Margin":
+        return Margin(-self.points, -self.steps, -self.win)
+
+
+def margin(ruleset: Ruleset, result: TableResult, side: Side) -> Margin:
+    """
+    The margin of *side*.
+
+    Raises:
+        ValueError: a host fault, which is never scored; ours.
+    """
+    if result.how == "no_declaration":
+        return Margin(0, 0, 0)
+    if result.how == "forfeit" and result.forfeiting_side is not None:
+        lost = Margin(-ruleset.stage, -max(1, ruleset.sweep_steps), -1)
+        return lost if result.forfeiting_side == side else -lost
+    if result.how != "played" or result.settlement is None or result.dealer is None:
+        raise ValueError(f"table {result.table_id}: {result.how} has no margin")
+    settled = result.settlement
+    dealers = Margin(
+        points=ruleset.stage - settled.score,
+        steps=settled.steps[0] - settled.steps[1],
+        win=1 if settled.stage == result.dealer.side else -1,
+    )
+    return dealers if result.dealer.side == side else -dealers

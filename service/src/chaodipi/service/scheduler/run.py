@@ -1,0 +1,94 @@
+"""Plays a schedule: several tables in flight, each pair whole or not at all."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol
+
+from chaodipi.engine.cards import Seat, Side
+from chaodipi.service.match.table import TableResult, TableSpec
+from chaodipi.service.scheduler.margins import margin
+from chaodipi.service.scheduler.schedule import Pair
+from chaodipi.service.scheduler.standings import PairOutcome
+
+__all__ = ["PairFailedError", "TableHost", "outcome_of", "play_schedule"]
+
+Results = tuple[TableResult, TableResult]
+
+
+class TableHost(Protocol):
+    """What plays tables: the real host, or a stand-in."""
+
+    async def play_table(self, spec: TableSpec) -> TableResult: ...
+
+
+class PairFailedError(RuntimeError):
+    """A pair was lost to our own faults again and again; nobody is scored."""
+
+
+async def play_schedule(
+    pairs: Iterable[Pair],
+    host: TableHost,
+    on_pair: Callable[[Pair, Results], Awaitable[None]],
+    *,
+    tables_in_flight: int = 16,
+    attempts: int = 3,
+) -> None:
+    """
+    Play *pairs*, ``tables_in_flight`` tables (at least two) at a time, and hand over each finished pair once.
+
+    A pair with a host fault is played again whole, *attempts* times in all.
+
+    Raises:
+        PairFailedError: all attempts ended in a host fault; ours.
+    """
+    waiting = iter(pairs)
+
+    async def work() -> None:
+        # One iterator for all workers: pairs start in schedule order.
+        for pair in waiting:
+            await on_pair(pair, await _play_pair(pair, host, attempts))
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(max(1, tables_in_flight // 2)):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise _first(errors) from errors
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+async def _play_pair(pair: Pair, host: TableHost, attempts: int) -> Results:
+    note = ""
+    for _ in range(attempts):
+        one, two = await asyncio.gather(host.play_table(pair.tables[0]), host.play_table(pair.tables[1]))
+        if "host_fault" not in (one.how, two.how):
+            return one, two
+        note = one.note or two.note
+    raise PairFailedError(
+        f"pair {pair.number} (board {pair.board.index}, {pair.first} against {pair.second}): "
+        f"host fault in {attempts} attempts{': ' + note if note else ''}"
+    )
+
+
+def outcome_of(pair: Pair, results: Results) -> PairOutcome:
+    """The pair as the standings count it."""
+    ruleset = pair.board.ruleset
+    one, two = results
+    faults = {pair.first: 0, pair.second: 0}
+    for result, side in zip(results, (Side.SIDE_02, Side.SIDE_13), strict=True):
+        for seat, kinds in result.faults.items():
+            faults[pair.first if Seat(seat).side == side else pair.second] += sum(kinds.values())
+    return PairOutcome(
+        number=pair.number,
+        first=pair.first,
+        second=pair.second,
+        margins=(margin(ruleset, one, Side.SIDE_02), margin(ruleset, two, Side.SIDE_13)),
+        faults=faults,
+        decisions=len(one.decisions) + len(two.decisions),
+    )
