@@ -1,24 +1,39 @@
 # Two commands matter: `make demo` and `make test`. Both set everything up first.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-BIN = .venv/bin
+BIN := .venv/bin
 
-.PHONY: setup test lint protos clean
+.PHONY: setup demo test lint protos baseline strength clean
 
 setup:
 	@$(PYTHON) deploy/tools/setup_env.py
+
+# Four example bots play one match: `make demo`, or `make demo PRESET=huanle_2`.
+demo: setup
+	@$(BIN)/chaodipi demo $(if $(PRESET),--ruleset $(PRESET))
 
 lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/buf lint proto
+	cd proto && ../$(BIN)/buf lint
+	cd proto && ../$(BIN)/buf breaking --against baseline.binpb
 
+# `make test ARGS="-k kitty"` hands more arguments to pytest.
 test: lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 $(ARGS)
 
+# After a change to a .proto file.
 protos: setup
 	$(BIN)/python deploy/tools/gen_protos.py
 
+# After a release: what later protocol changes are compared with.
+baseline: setup
+	cd proto && ../$(BIN)/buf build -o baseline.binpb
+
+# How strong the example bots are against each other.
+strength: setup
+	$(BIN)/python -m chaodipi.service.strength
+
 clean:
-	rm -rf .venv .cache out .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .cache out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -5,12 +5,12 @@ runtimes exclude each other and the one this project runs on. The first call ins
 """
 
 import argparse
+import fcntl
 import hashlib
 import shutil
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,16 +39,16 @@ def install(name: str, lock: Path) -> Path:
     home = CACHE / name
     marker = home / "stamp"
     wanted = hashlib.sha256(lock.read_bytes() + str(home).encode()).hexdigest()
-    if not marker.exists() or marker.read_text() != wanted:
-        print(f"make protos: installing {lock.name} into {home.relative_to(ROOT)} ...", flush=True)
-        python = find_python()
-        if python == sys.executable:
-            venv.create(home, clear=True, with_pip=True)
-        else:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / f"{name}.lock").open("w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        if not marker.exists() or marker.read_text() != wanted:
+            print(f"make protos: installing {lock.name} into {home.relative_to(ROOT)} ...", flush=True)
+            python = find_python()
             subprocess.run([python, "-m", "venv", "--clear", str(home)], check=True)
-        pip = [str(home / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-        subprocess.run([*pip, "--require-hashes", "--only-binary=:all:", "-r", str(lock)], check=True)
-        marker.write_text(wanted)
+            pip = [str(home / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+            subprocess.run([*pip, "--require-hashes", "--only-binary=:all:", "-r", str(lock)], check=True)
+            marker.write_text(wanted)
     return home / "bin"
 
 
