@@ -1,0 +1,575 @@
+"""The machine of one table: who is asked, until when, and what an answer leads to. Sans-I/O.
+
+::
+
+    READY ──all ready, or the time is up──▶ ASKING ──answer or default action──▶ ASKING … ──▶ OVER
+                                              │   ▲
+                                              └───┘ RETRY, within the same clock
+
+No tasks, no sockets, no clock: whatever needs time takes ``now`` (milliseconds of any monotonic
+clock). What is to be sent waits in :meth:`TableMachine.outbox`; when to call
+:meth:`TableMachine.handle_timer` says :meth:`TableMachine.next_timer`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from chaodipi.engine.actions import Action, ActionKind
+from chaodipi.engine.cards import SEATS, Rank, Seat, Side
+from chaodipi.engine.deal import Deal
+from chaodipi.engine.errors import EngineError, RuleError
+from chaodipi.engine.events import (
+    Buried,
+    DealEnded,
+    DealStarted,
+    Event,
+    Phase,
+    Played,
+    TrickEnded,
+    WindowClosed,
+    visible,
+)
+from chaodipi.engine.scoring import Position, Settlement, settle
+from chaodipi.service.match.table import DecisionRecord, TableResult, TableSpec
+
+__all__ = [
+    "Decision",
+    "Ended",
+    "FaultRecorded",
+    "Message",
+    "Numbered",
+    "TableMachine",
+    "Update",
+    "Verdict",
+    "VerdictStatus",
+]
+
+NETWORK_ALLOWANCE_MS = 100
+"""Taken off every answer's time before it is charged, and added to every limit."""
+
+HOLD_MS = 1_000
+"""Longest time for which events wait for a decision."""
+
+_FLUSHING = (DealStarted, WindowClosed, TrickEnded, DealEnded)
+"""Events that are sent at once, with all that waited."""
+
+
+class VerdictStatus(IntEnum):
+    """What became of an answer; the numbers are the wire's."""
+
+    ACCEPTED = 1
+    DUPLICATE = 2
+    RETRY = 3
+    REPLACED = 4
+    TOO_LATE = 5
+    STALE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRecorded:
+    """*seat* committed a fault; *faults* counts all of this seat at this table. Public."""
+
+    seat: Seat
+    fault: str
+    faults: int
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """
+    One event as a seat may know it.
+
+    Attributes:
+        seq: 1, 2, 3 … without gaps for each seat, redeals included.
+        by_host: The host acted in the seat's place.
+        settlement: With the end of a played deal only.
+    """
+
+    seq: int
+    event: Event | FaultRecorded
+    by_host: bool = False
+    settlement: Settlement | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """
+    One request to one seat.
+
+    Attributes:
+        decision: One-time key, 1, 2, 3 … for each seat.
+        as_of_seq: The last event that was delivered before it.
+        time_left_ms: Milliseconds to answer, from receipt.
+        card_count: Cards that a burial or a follow must have, 0 where free.
+        attempt: 1, and one more after each RETRY.
+    """
+
+    decision: int
+    phase: Phase
+    allowed: tuple[ActionKind, ...]
+    as_of_seq: int
+    time_left_ms: int
+    card_count: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Events for *seat*, then what it is asked now, if anything; atomic."""
+
+    seat: Seat
+    events: tuple[Numbered, ...]
+    decision: Decision | None = None
+    closed: int = 0
+    """A decision that is no longer open; 0: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """
+    The verdict on one answer.
+
+    Attributes:
+        reason: Stable reason, "" for ACCEPTED. ``message`` is for people, ``metadata`` its values.
+        applied: What the host did in the seat's place (REPLACED, TOO_LATE).
+        attempts_left: Answers that may still be tried (RETRY).
+    """
+
+    seat: Seat
+    decision: int
+    status: VerdictStatus
+    charged_ms: int = 0
+    reason: str = ""
+    message: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    applied: Action | None = None
+    attempts_left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The table is over for *seat*; the last message that it gets."""
+
+    seat: Seat
+    result: TableResult
+
+
+Message = Update | Verdict | Ended
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """How a decision was closed: by the seat's *action*, or by the host with a fault."""
+
+    action: Action
+    fault: str
+    charged_ms: int
+
+
+class _Seat:
+    """What the machine keeps of one seat."""
+
+    __slots__ = ("decided", "decisions", "faults", "history", "immediate", "lost", "ready", "replaced", "sent")
+
+    def __init__(self) -> None:
+        self.history: list[Numbered] = []
+        self.sent = 0
+        self.decisions = 0
+        self.decided: dict[int, _Decided] = {}
+        self.faults: dict[str, int] = {}
+        self.ready = False
+        self.immediate = False
+        self.lost = False
+        self.replaced = False
+
+
+@dataclass(slots=True)
+class _Open:
+    """The one open decision."""
+
+    seat: Seat
+    decision: int
+    asked_ms: int
+    deadline_ms: int
+    attempts: int = 0
+
+
+class TableMachine:
+    """
+    Play one table from the assignment of its seats to its result.
+
+    Attributes:
+        result: None until the table is over.
+    """
+
+    def __init__(self, spec: TableSpec, now_ms: int, *, allowance_ms: int = NETWORK_ALLOWANCE_MS) -> None:
+        """
+        Wait for the seats from *now_ms* on; nothing is dealt before all are ready or the time is up.
+
+        Raises:
+            RulesetError, MalformedError: the setup cannot be dealt; the organiser's mistake.
+        """
+        self.spec = spec
+        self.result: TableResult | None = None
+        self._allowance_ms = allowance_ms
+        self._seats = {seat: _Seat() for seat in SEATS}
+        self._redeals = 0
+        # Dealt at once, so that a bad setup shows before anybody waits for it.
+        self._deal = Deal(spec.setup(0))
+        self._taken = 0
+        self._started = False
+        self._ready_deadline_ms = now_ms + spec.time.ready_ms
+        self._open: _Open | None = None
+        self._hold_ms: int | None = None
+        self._records: list[DecisionRecord] = []
+        self._out: list[Message] = []
+
+    # ---- questions
+
+    @property
+    def started(self) -> bool:
+        """Whether play has begun."""
+        return self._started
+
+    @property
+    def deal(self) -> Deal:
+        """The running deal, all cards in it. Read only, the host's only."""
+        return self._deal
+
+    @property
+    def phase(self) -> Phase:
+        """What the running deal waits for."""
+        return self._deal.phase
+
+    def outbox(self) -> list[Message]:
+        """What is to be sent, in order; each message is handed out once."""
+        out, self._out = self._out, []
+        return out
+
+    def next_timer(self) -> int | None:
+        """When :meth:`handle_timer` is due, None after the end."""
+        if self.result is not None:
+            return None
+        if not self._started:
+            return self._ready_deadline_ms
+        deadline = self._open.deadline_ms if self._open is not None else None
+        return min((t for t in (deadline, self._hold_ms) if t is not None), default=None)
+
+    # ---- inputs
+
+    def receive_ready(self, seat: Seat, now: int, *, immediate: bool = False) -> None:
+        """*seat* is ready; play begins with the fourth. *immediate*: it wants events at once."""
+        state = self._seats[seat]
+        state.ready = True
+        state.immediate = immediate
+        self._lookout(now)
+        if not self._started and all(s.ready for s in self._seats.values()):
+            self._start(now)
+
+    def receive_answer(self, seat: Seat, decision: int, action: Action, now: int) -> None:
+        """Take *action* as the answer to *decision*; exactly one verdict comes of it."""
+        self._lookout(now)
+        asked = self._open
+        if asked is None or asked.seat != seat or asked.decision != decision:
+            self._answer_closed(seat, decision, action)
+            return
+        try:
+            self._deal.check(seat, action)
+        except EngineError as error:
+            fault = "illegal" if isinstance(error, RuleError) else "malformed"
+            metadata: dict[str, str] = {}
+            if isinstance(error, RuleError):
+                metadata["clauses"] = " ".join(error.clauses)
+                if error.satisfying:
+                    metadata["satisfying"] = " ".join(card.text for card in error.satisfying)
+            self._refuse(asked, fault, error.reason, error.message, metadata, now)
+            return
+        charged = self._charge(asked, now)
+        self._out.append(Verdict(seat, decision, VerdictStatus.ACCEPTED, charged))
+        self._apply(asked, action, now, fault="")
+
+    def receive_malformed(
+        self, seat: Seat, decision: int, now: int, reason: str = "ACTION_MISSING", message: str = "no action"
+    ) -> None:
+        """An answer to *decision* came that cannot be read as an action."""
+        self._lookout(now)
+        asked = self._open
+        if asked is None or asked.seat != seat or asked.decision != decision:
+            self._answer_closed(seat, decision, None)
+            return
+        self._refuse(asked, "malformed", reason, message, {}, now)
+
+    def seat_lost(self, seat: Seat, now: int) -> None:
+        """*seat* has no bot any more: from now on it is played by default actions, one fault in all."""
+        state = self._seats[seat]
+        self._lookout(now)
+        if self.result is not None or state.lost:
+            return
+        state.lost = True
+        self._fault(seat, "disconnected")
+        if not self._started:
+            state.ready = True
+            if all(s.ready for s in self._seats.values()):
+                self._start(now)
+        elif self._open is not None and self._open.seat == seat:
+            self._apply(self._open, self._deal.default_action(seat), now, fault="disconnected")
+
+    def seat_back(self, seat: Seat, now: int, last_seq: int = 0) -> None:
+        """
+        *seat* has a bot again, which holds all events up to *last_seq*: it gets the later ones and
+        what is open. A seat replaced for its faults stays so.
+        """
+        self._lookout(now)
+        state = self._seats[seat]
+        state.lost = False
+        if self.result is not None:
+            self._out.append(Ended(seat, self.result))
+            return
+        if not self._started:
+            return
+        state.sent = min(last_seq, len(state.history))
+        asked = self._open
+        self._flush(seat, self._request(asked, now) if asked is not None and asked.seat == seat else None)
+
+    def handle_timer(self, now: int) -> None:
+        """Do what is due at *now*; nothing if called early."""
+        self._lookout(now)
+
+    def stop(self, how: str, note: str = "") -> None:
+        """End the table without a score, as *how* (host_fault)."""
+        if self.result is None:
+            self._finish(how, 0, None, None, note)
+
+    # ---- time
+
+    def _lookout(self, now: int) -> None:
+        """Act on every limit that has passed by *now*."""
+        if self.result is not None:
+            return
+        if not self._started:
+            if now >= self._ready_deadline_ms:
+                for seat, state in self._seats.items():
+                    if not state.ready:
+                        state.lost = True
+                        self._fault(seat, "not_ready")
+                self._start(now)
+            return
+        asked = self._open
+        if asked is not None and now >= asked.deadline_ms:
+            self._fault(asked.seat, "timeout")
+            self._apply(asked, self._deal.default_action(asked.seat), now, fault="timeout")
+        if self._hold_ms is not None and now >= self._hold_ms:
+            self._hold_ms = None
+            for seat in SEATS:
+                self._flush(seat)
+
+    def _charge(self, asked: _Open, now: int) -> int:
+        return max(0, now - asked.asked_ms - self._allowance_ms)
+
+    # ---- answers
+
+    def _answer_closed(self, seat: Seat, decision: int, action: Action | None) -> None:
+        """The verdict on an answer to a decision that is not open; never a fault."""
+        closed = self._seats[seat].decided.get(decision)
+        if closed is None:
+            text = "this decision was never asked" if self.result is None else "the table is over"
+            verdict = Verdict(seat, decision, VerdictStatus.STALE, 0, "STALE_DECISION", text)
+        elif closed.fault in ("timeout", "disconnected", "not_ready"):
+            verdict = Verdict(
+                seat,
+                decision,
+                VerdictStatus.TOO_LATE,
+                closed.charged_ms,
+                "STALE_DECISION",
+                "the time was up before the answer came",
+                applied=closed.action,
+            )
+        elif not closed.fault and closed.action == action:
+            verdict = Verdict(seat, decision, VerdictStatus.DUPLICATE, closed.charged_ms)
+        else:
+            text = "this decision is already decided"
+            verdict = Verdict(seat, decision, VerdictStatus.STALE, closed.charged_ms, "STALE_DECISION", text)
+        self._out.append(verdict)
+
+    def _refuse(
+        self, asked: _Open, fault: str, reason: str, message: str, metadata: Mapping[str, str], now: int
+    ) -> None:
+        """Ask again within the same clock, or act for the seat when no attempt is left."""
+        asked.attempts += 1
+        left = self.spec.time.attempts - asked.attempts
+        charged = self._charge(asked, now)
+        seat, decision = asked.seat, asked.decision
+        if left > 0:
+            self._out.append(
+                Verdict(seat, decision, VerdictStatus.RETRY, charged, reason, message, metadata, attempts_left=left)
+            )
+            self._flush(seat, self._request(asked, now))
+            return
+        action = self._deal.default_action(seat)
+        self._out.append(
+            Verdict(seat, decision, VerdictStatus.REPLACED, charged, reason, message, metadata, applied=action)
+        )
+        self._fault(seat, fault)
+        self._apply(asked, action, now, fault=fault)
+
+    # ---- play
+
+    def _start(self, now: int) -> None:
+        self._started = True
+        self._advance(now)
+
+    def _apply(self, asked: _Open, action: Action, now: int, *, fault: str) -> None:
+        """Close *asked* with *action*, and go on to the next decision."""
+        self._open = None
+        charged = self._charge(asked, now)
+        self._seats[asked.seat].decided[asked.decision] = _Decided(action, fault, charged)
+        think = max(0, now - asked.asked_ms)
+        self._act(asked.seat, action, think, by_host=bool(fault), fault=fault)
+        self._advance(now)
+
+    def _act(self, seat: Seat, action: Action, think_ms: int, *, by_host: bool, fault: str) -> None:
+        self._deal.act(seat, action)
+        self._records.append(DecisionRecord(seat, action, self._redeals, think_ms, by_host, fault))
+        self._publish(seat if by_host else None)
+
+    def _advance(self, now: int) -> None:
+        """Go on until a bot is asked or the table is over."""
+        while self.result is None:
+            self._publish(None)
+            deal = self._deal
+            if deal.over:
+                self._end_deal()
+                continue
+            seat = deal.to_act
+            assert seat is not None
+            state = self._seats[seat]
+            if state.lost or state.replaced:
+                fault = "disconnected" if state.lost else ""
+                self._act(seat, deal.default_action(seat), 0, by_host=True, fault=fault)
+                continue
+            state.decisions += 1
+            limit = self.spec.time.bury_ms if deal.phase == Phase.BURY else self.spec.time.play_ms
+            self._open = _Open(seat, state.decisions, now, now + limit + self._allowance_ms)
+            self._flush(seat, self._request(self._open, now))
+            break
+        if self._hold_ms is None and any(s.sent < len(s.history) for s in self._seats.values()):
+            self._hold_ms = now + HOLD_MS
+
+    def _request(self, asked: _Open, now: int) -> Decision:
+        deal = self._deal
+        phase = deal.phase
+        count = 0
+        if phase == Phase.BURY:
+            count = deal.ruleset.bottom
+        elif phase == Phase.FOLLOW:
+            count = len(deal.view.trick[0].cards)
+        left = max(1, asked.deadline_ms - self._allowance_ms - now)
+        seq = len(self._seats[asked.seat].history)
+        return Decision(asked.decision, phase, deal.allowed_kinds, seq, left, count, asked.attempts + 1)
+
+    def _publish(self, by_host: Seat | None) -> None:
+        """Number the deal's new events for each seat that may know them."""
+        events = self._deal.events
+        new = events[self._taken :]
+        self._taken = len(events)
+        for event in new:
+            if isinstance(event, DealEnded):
+                self._published_end(event)
+                continue
+            replaced = by_host is not None and isinstance(event, Played | Buried) and event.seat == by_host
+            for seat, state in self._seats.items():
+                seen = visible(event, seat)
+                if seen is not None:
+                    state.history.append(Numbered(len(state.history) + 1, seen, replaced))
+                    if state.immediate:
+                        self._flush(seat)
+            if isinstance(event, _FLUSHING):
+                self._flush_all()
+
+    def _published_end(self, event: DealEnded) -> None:
+        settlement = self._settle(event) if event.how == "played" else None
+        for state in self._seats.values():
+            state.history.append(Numbered(len(state.history) + 1, event, settlement=settlement))
+        self._flush_all()
+
+    def _flush_all(self) -> None:
+        for seat in SEATS:
+            self._flush(seat)
+        self._hold_ms = None
+
+    def _flush(self, seat: Seat, decision: Decision | None = None) -> None:
+        state = self._seats[seat]
+        if state.sent == len(state.history) and decision is None:
+            return
+        events = tuple(state.history[state.sent :])
+        state.sent = len(state.history)
+        if not state.lost:
+            self._out.append(Update(seat, events, decision))
+
+    # ---- the end
+
+    def _settle(self, end: DealEnded) -> Settlement:
+        deal = self._deal
+        dealer = deal.view.dealer
+        assert dealer is not None
+        positions = {side: _position(deal.setup.levels[side]) for side in Side}
+        last = None if end.last_winner is None else end.last_winner.side
+        return settle(
+            deal.ruleset,
+            dealer,
+            end.score,
+            positions,
+            order=deal.view.order,
+            last_winner=last,
+            last_play=end.last_play,
+        )
+
+    def _end_deal(self) -> None:
+        deal = self._deal
+        end = deal.view.end
+        assert end is not None
+        if end.how != "redeal":
+            self._finish("played", max(0, end.score), deal.view.dealer, self._settle(end))
+            return
+        self._redeals += 1
+        if self._redeals > deal.ruleset.redeal_cap:
+            self._finish("no_declaration", 0, None, None)
+            return
+        self._deal = Deal(self.spec.setup(self._redeals))
+        self._taken = 0
+
+    def _fault(self, seat: Seat, kind: str) -> None:
+        state = self._seats[seat]
+        state.faults[kind] = state.faults.get(kind, 0) + 1
+        total = sum(state.faults.values())
+        if total >= self.spec.time.max_faults:
+            state.replaced = True
+        if self._started:
+            self._publish(None)
+        for other in self._seats.values():
+            other.history.append(Numbered(len(other.history) + 1, FaultRecorded(seat, kind, total)))
+
+    def _finish(self, how: str, score: int, dealer: Seat | None, settlement: Settlement | None, note: str = "") -> None:
+        self._open = None
+        self._hold_ms = None
+        levels = self._deal.setup.levels
+        self.result = TableResult(
+            table_id=self.spec.table_id,
+            how=how,
+            score=score,
+            dealer=dealer,
+            settlement=settlement,
+            decisions=tuple(self._records),
+            faults={seat: dict(state.faults) for seat, state in self._seats.items() if state.faults},
+            levels=(levels[0] or Rank.ACE, levels[1] or Rank.ACE),
+            note=note,
+        )
+        for seat in SEATS:
+            self._flush(seat)
+            self._out.append(Ended(seat, self.result))
+
+
+def _position(level: Rank | None) -> Position:
+    """A side's position in a board that stands alone; no level is the flag."""
+    return Position(Rank.ACE, flag=True) if level is None else Position(level)

@@ -1,0 +1,288 @@
+"""The machine of a table, with literal times."""
+
+import random
+
+from chaodipi.engine.actions import Action, Pass, Play
+from chaodipi.engine.cards import SEATS, Card, Seat, deck
+from chaodipi.engine.deal import Setup
+from chaodipi.engine.events import DealStarted, Phase
+from chaodipi.engine.ruleset import resolve
+from chaodipi.engine.view import View
+from chaodipi.service.match.machine import (
+    Decision,
+    Ended,
+    FaultRecorded,
+    Message,
+    Numbered,
+    TableMachine,
+    Update,
+    Verdict,
+    VerdictStatus,
+)
+from chaodipi.service.match.table import TableSpec, TimeControl
+
+RULES = resolve("huanle_2")
+CLOCK = TimeControl(play_ms=1_000, bury_ms=5_000, ready_ms=2_000, attempts=2, max_faults=3)
+
+
+def setup(redeals: int) -> Setup:
+    cards = list(deck(2))
+    random.Random(7).shuffle(cards)
+    return Setup(RULES, tuple(cards), redeals=redeals)
+
+
+def spec(time: TimeControl = CLOCK) -> TableSpec:
+    return TableSpec("t/1", RULES, setup, ("a", "b", "c", "d"), time)
+
+
+def started(time: TimeControl = CLOCK) -> tuple[TableMachine, list[Message]]:
+    machine = TableMachine(spec(time), 0)
+    for seat in SEATS:
+        machine.receive_ready(seat, 10)
+    return machine, machine.outbox()
+
+
+def asked(messages: list[Message]) -> tuple[Seat, Decision]:
+    [found] = [(m.seat, m.decision) for m in messages if isinstance(m, Update) and m.decision is not None]
+    return found
+
+
+def verdicts(messages: list[Message]) -> list[Verdict]:
+    return [m for m in messages if isinstance(m, Verdict)]
+
+
+def default(machine: TableMachine, seat: Seat) -> Action:
+    return machine.deal.default_action(seat)
+
+
+def played_out(machine: TableMachine, messages: list[Message], now: int = 10) -> list[Message]:
+    """Answer everything by default actions, one each 5 ms; all messages."""
+    seen = list(messages)
+    while machine.result is None:
+        now += 5
+        seat, decision = asked(messages)
+        machine.receive_answer(seat, decision.decision, default(machine, seat), now)
+        messages = machine.outbox()
+        seen += messages
+    return seen
+
+
+def to_phase(machine: TableMachine, messages: list[Message], phase: Phase) -> tuple[Seat, Decision]:
+    seat, decision = asked(messages)
+    while decision.phase != phase:
+        machine.receive_answer(seat, decision.decision, default(machine, seat), 10)
+        seat, decision = asked(machine.outbox())
+    return seat, decision
+
+
+def test_nothing_is_dealt_before_all_are_ready() -> None:
+    machine = TableMachine(spec(), 0)
+    for seat in SEATS[:3]:
+        machine.receive_ready(seat, 100)
+    assert machine.outbox() == []
+    assert machine.next_timer() == 2_000
+    machine.receive_ready(Seat.S3, 200)
+    asked(machine.outbox())
+
+
+def test_a_seat_that_is_not_ready_is_played_by_default_actions() -> None:
+    machine = TableMachine(spec(), 0)
+    for seat in SEATS[:3]:
+        machine.receive_ready(seat, 100)
+    machine.handle_timer(1_999)
+    assert machine.outbox() == []
+    machine.handle_timer(2_000)
+    messages = played_out(machine, machine.outbox(), 2_000)
+    assert machine.result is not None
+    assert machine.result.faults == {Seat.S3: {"not_ready": 1}}
+    assert not [m for m in messages if m.seat == Seat.S3 and isinstance(m, Update)]
+
+
+def test_a_table_is_played_and_settled() -> None:
+    machine, messages = started()
+    messages = played_out(machine, messages)
+    result = machine.result
+    assert result is not None
+    assert result.how == "played"
+    assert result.settlement is not None
+    assert result.faults == {}
+    assert len([m for m in messages if isinstance(m, Ended)]) == 4
+    assert {v.status for v in verdicts(messages)} == {VerdictStatus.ACCEPTED}
+    assert machine.next_timer() is None
+
+
+def test_each_seat_gets_gap_free_events_that_fold_to_its_observation() -> None:
+    machine, messages = started()
+    messages = played_out(machine, messages)
+    for seat in SEATS:
+        events = [n for m in messages if isinstance(m, Update) and m.seat == seat for n in m.events]
+        assert [n.seq for n in events] == list(range(1, len(events) + 1))
+        kinds = [type(n.event) for n in events]
+        last_deal = events[len(kinds) - 1 - kinds[::-1].index(DealStarted) :]
+        view = View(RULES, seat, [n.event for n in last_deal if not isinstance(n.event, FaultRecorded)])
+        assert view == machine.deal.observation(seat)
+
+
+def test_a_decision_comes_with_all_events_before_it() -> None:
+    machine, messages = started()
+    seqs = dict.fromkeys(SEATS, 0)
+    for message in played_out(machine, messages):
+        if isinstance(message, Update):
+            seqs[message.seat] += len(message.events)
+            if message.decision is not None:
+                assert message.decision.as_of_seq == seqs[message.seat]
+
+
+def test_an_illegal_answer_is_asked_again_then_replaced() -> None:
+    machine, messages = started()
+    seat, decision = to_phase(machine, messages, Phase.LEAD)
+    missing = next(card for card in Card if card not in machine.deal.view.hands[seat])
+    machine.receive_answer(seat, decision.decision, Play((missing,)), 210)
+    messages = machine.outbox()
+    [verdict] = verdicts(messages)
+    assert (verdict.status, verdict.reason) == (VerdictStatus.RETRY, "NOT_YOUR_CARDS")
+    assert verdict.attempts_left == 1
+    assert verdict.charged_ms == 100  # 200 ms less the allowance of 100
+    again, repeated = asked(messages)
+    assert (again, repeated.decision, repeated.attempt) == (seat, decision.decision, 2)
+    assert repeated.time_left_ms == 800  # the clock ran on
+    expected = default(machine, seat)
+    machine.receive_malformed(seat, decision.decision, 310)
+    messages = machine.outbox()
+    [verdict] = verdicts(messages)
+    assert (verdict.status, verdict.applied) == (VerdictStatus.REPLACED, expected)
+    asked(messages)
+    faults = [n.event for m in messages if isinstance(m, Update) for n in m.events if type(n.event) is FaultRecorded]
+    assert faults[0] == FaultRecorded(seat, "malformed", 1)
+    played_out(machine, messages, 310)
+    assert machine.result is not None
+    assert machine.result.faults == {seat: {"malformed": 1}}
+    [record] = [r for r in machine.result.decisions if r.by_host]
+    assert (record.seat, record.action, record.fault) == (seat, expected, "malformed")
+
+
+def test_a_timeout_is_defaulted_and_the_late_answer_hits_nothing() -> None:
+    machine, messages = started()
+    seat, decision = to_phase(machine, messages, Phase.LEAD)
+    action = default(machine, seat)
+    machine.handle_timer(1_109)
+    assert not verdicts(machine.outbox())
+    machine.handle_timer(1_110)  # asked at 10, 1,000 to play, 100 allowance
+    following, next_decision = asked(machine.outbox())
+    assert following == seat.next
+    machine.receive_answer(seat, decision.decision, action, 1_111)
+    messages = machine.outbox()
+    [verdict] = verdicts(messages)
+    assert (verdict.status, verdict.applied) == (VerdictStatus.TOO_LATE, action)
+    assert machine.deal.to_act == following
+    machine.receive_answer(following, next_decision.decision, default(machine, following), 1_112)
+    [verdict] = verdicts(machine.outbox())
+    assert verdict.status == VerdictStatus.ACCEPTED
+
+
+def test_an_answer_after_the_deadline_is_late_even_before_the_timer_fires() -> None:
+    machine, messages = started()
+    seat, decision = to_phase(machine, messages, Phase.LEAD)
+    machine.receive_answer(seat, decision.decision, default(machine, seat), 5_000)
+    [verdict] = verdicts(machine.outbox())
+    assert verdict.status == VerdictStatus.TOO_LATE
+
+
+def test_the_burial_has_its_own_limit() -> None:
+    machine, messages = started()
+    _, decision = to_phase(machine, messages, Phase.BURY)
+    assert decision.time_left_ms == 5_000
+    assert decision.card_count == RULES.bottom
+    assert machine.next_timer() in (1_010, 5_110)  # events that wait for others, or the limit
+
+
+def test_a_repeated_answer_is_a_duplicate_another_one_stale() -> None:
+    machine, messages = started()
+    seat, decision = to_phase(machine, messages, Phase.LEAD)
+    action = default(machine, seat)
+    for _ in range(2):
+        machine.receive_answer(seat, decision.decision, action, 20)
+    machine.receive_answer(seat, decision.decision, Pass(), 30)
+    machine.receive_answer(seat, 99, Pass(), 30)
+    machine.receive_answer(seat.next, 99, Pass(), 30)
+    assert [v.status.name for v in verdicts(machine.outbox())] == [
+        "ACCEPTED",
+        "DUPLICATE",
+        "STALE",
+        "STALE",
+        "STALE",
+    ]
+
+
+def test_after_max_faults_a_seat_is_asked_no_more() -> None:
+    machine, messages = started()
+    seat, _ = to_phase(machine, messages, Phase.LEAD)
+    now = 10
+    while machine.result is None:
+        now += 2_000
+        machine.handle_timer(now)
+    messages = machine.outbox()
+    assert all(count == {"timeout": 3} for count in machine.result.faults.values())
+    assert machine.result.how == "played"
+    assert any(r.by_host and not r.fault for r in machine.result.decisions if r.seat == seat)
+
+
+def test_a_lost_seat_is_played_on_and_may_come_back() -> None:
+    machine, messages = started()
+    seat, decision = to_phase(machine, messages, Phase.LEAD)
+    held = decision.as_of_seq
+    machine.seat_lost(seat, 20)
+    following, asked_next = asked(machine.outbox())
+    assert following == seat.next
+    machine.seat_back(seat, 30, last_seq=held)
+    [update] = machine.outbox()
+    assert isinstance(update, Update)
+    assert [n.seq for n in update.events] == list(range(held + 1, held + 1 + len(update.events)))
+    machine.receive_answer(following, asked_next.decision, default(machine, following), 40)
+    played_out(machine, machine.outbox(), 40)
+    assert machine.result is not None
+    assert machine.result.faults == {seat: {"disconnected": 1}}
+
+
+def test_events_wait_for_a_decision_at_most_one_second() -> None:
+    machine, messages = started(TimeControl(play_ms=60_000))
+    to_phase(machine, messages, Phase.FOLLOW)
+    machine.handle_timer(1_009)
+    assert machine.outbox() == []
+    machine.handle_timer(1_010)
+    assert {m.seat for m in machine.outbox()} != set()
+
+
+def test_redeals_go_on_with_the_next_setup_and_are_numbered_through() -> None:
+    calls: list[int] = []
+
+    def undeclared(redeals: int) -> Setup:
+        calls.append(redeals)
+        return setup(redeals)
+
+    table = TableSpec("t/2", RULES, undeclared, ("a", "b", "c", "d"), CLOCK)
+    machine = TableMachine(table, 0)
+    for seat in SEATS:
+        machine.receive_ready(seat, 10)
+    messages = played_out(machine, machine.outbox())  # everybody passes while declaring
+    started_events: list[Numbered] = [
+        n
+        for m in messages
+        if isinstance(m, Update) and m.seat == Seat.S0
+        for n in m.events
+        if type(n.event) is DealStarted
+    ]
+    assert calls == list(range(len(started_events)))
+    result = machine.result
+    assert result is not None
+    if RULES.no_declare_first == "redeal":
+        assert len(started_events) == RULES.redeal_cap + 1
+    assert {r.redeals for r in result.decisions} <= set(calls)
+
+
+def test_a_stopped_table_says_so_and_scores_nothing() -> None:
+    machine, _ = started()
+    machine.stop("host_fault", "drain")
+    assert machine.result is not None
+    assert (machine.result.how, machine.result.settlement, machine.result.note) == ("host_fault", None, "drain")
+    assert len([m for m in machine.outbox() if isinstance(m, Ended)]) == 4
