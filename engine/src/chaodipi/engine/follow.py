@@ -107,9 +107,11 @@ class Follows:
     @cached_property
     def _demands(self) -> tuple[_Demand, ...]:
         """One of these must be satisfied (F8.2); found by walking all choices of runs."""
-        found: set[tuple[frozenset[Card], int]] = set()
         tractors = self._shape.tractors()
-        start = (frozenset[Card](), self._pairs, 0, tractors[0] if tractors else 0)
+        if not tractors:
+            return (_Demand(frozenset(), min(self._shape.pair_count(), len(self._pairs))),)
+        found: set[tuple[frozenset[Card], int]] = set()
+        start = (frozenset[Card](), self._pairs, 0, tractors[0])
         todo, seen = [start], {start}
         while todo:
             taken, left, index, owed = todo.pop()

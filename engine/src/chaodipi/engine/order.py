@@ -50,6 +50,7 @@ class Order:
         self.trump = trump
         self._classes = {card: self._class_of(card) for card in Card}
         self._strengths = {card: self._strength_of(card) for card in Card}
+        self._keys = {card: self._key_of(card) for card in Card}
         self.tracks: dict[Suit, tuple[Track, ...]] = {cls: self._tracks_of(cls) for cls in (*SUITS, TRUMPS)}
 
     def class_of(self, card: Card) -> Suit:
@@ -65,11 +66,11 @@ class Order:
 
     def sort(self, cards: Iterable[Card]) -> tuple[Card, ...]:
         """*cards*, trumps first, then C D H S; in a class the strongest first, equals C D H S."""
-        return tuple(sorted(cards, key=self.sort_key))
+        return tuple(sorted(cards, key=self._keys.__getitem__))
 
     def sort_key(self, card: Card) -> tuple[int, int, int]:
-        cls = self._classes[card]
-        return (0 if cls == TRUMPS else int(cls), -self._strengths[card], int(card))
+        """What :meth:`sort` sorts by."""
+        return self._keys[card]
 
     def of_class(self, cards: Iterable[Card], cls: Suit) -> list[Card]:
         """Those of *cards* that belong to class *cls*, in the order given."""
@@ -81,6 +82,10 @@ class Order:
         return frozenset(card for card, count in Counter(cards).items() if count >= copies)
 
     # -- tables ------------------------------------------------------------------------------------
+
+    def _key_of(self, card: Card) -> tuple[int, int, int]:
+        cls = self._classes[card]
+        return (0 if cls == TRUMPS else int(cls), -self._strengths[card], int(card))
 
     def _class_of(self, card: Card) -> Suit:
         r = self.ruleset

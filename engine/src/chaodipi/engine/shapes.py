@@ -83,6 +83,8 @@ def runs_of(order: Order, cls: Suit, available: Collection[Card], length: int) -
 
 def longest_run(order: Order, cls: Suit, available: Collection[Card]) -> int:
     """Number of places of the longest run that *available* fills; 0 or 1 means no tractor."""
+    if len(available) < 2:
+        return len(available)
     best = 0
     for track in order.tracks[cls]:
         run: list[Card] = []
@@ -100,6 +102,8 @@ def decompose(order: Order, cls: Suit, cards: Iterable[Card]) -> tuple[Component
     for copies in (3, 2) if order.ruleset.triples else (2,):
         while True:
             available = {card for card, count in counts.items() if count >= copies}
+            if not available:
+                break
             length = longest_run(order, cls, available)
             if length < 2:
                 break
