@@ -6,6 +6,7 @@ run; with ``CHAODIPI_REQUIRE_ALL=1`` it fails, so that CI leaves nothing out.
 
 import os
 import shutil
+from typing import NoReturn
 
 import pytest
 
@@ -24,8 +25,12 @@ def find_tool(name: str) -> str | None:
 def require_tools(names: tuple[str, ...]) -> None:
     """Leave the running test out, or fail it, if one of *names* is missing."""
     missing = [name for name in names if find_tool(name) is None]
-    if not missing:
-        return
+    if missing:
+        leave_out(", ".join(missing))
+
+
+def leave_out(what: str, why: object = "not found") -> NoReturn:
+    """End the running test because *what* is missing: left out, or failed where nothing may be left out."""
     if os.environ.get("CHAODIPI_REQUIRE_ALL") == "1":
-        pytest.fail(f"missing tool: {', '.join(missing)}, and CHAODIPI_REQUIRE_ALL is set", pytrace=False)
-    pytest.skip(LEFT_OUT + ", ".join(missing))
+        pytest.fail(f"CHAODIPI_REQUIRE_ALL is set, but {what} is missing: {why}", pytrace=False)
+    pytest.skip(f"{LEFT_OUT}{what} ({why})")
