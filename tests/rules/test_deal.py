@@ -5,7 +5,7 @@ import random
 import pytest
 from chaodipi.engine.actions import ActionKind, Bury, Pass, Play, Show
 from chaodipi.engine.cards import HEART_FIVE, SEATS, Rank, Seat, Side, Suit, deck, parse_cards, points_of
-from chaodipi.engine.deal import Deal, Setup
+from chaodipi.engine.deal import Deal, Setup, default_key
 from chaodipi.engine.errors import MalformedError, RuleError, RulesetError
 from chaodipi.engine.events import BottomTaken, Buried, CardsDrawn, DealEnded, Passed, Phase, ShowKind, Shown, visible
 from chaodipi.engine.ruleset import resolve
@@ -459,3 +459,26 @@ def test_bad_setups():
         Deal(Setup(MING.override({"stir": "first_trick"}), deck(2)))
     with pytest.raises(MalformedError):
         stacked(MING, "8", {0: "S8 S8", 1: "S8"})
+
+
+@PRESETS
+def test_default_follow_is_the_lowest_legal_one(ruleset):
+    """Q122, against listing all legal follows."""
+    seed = random.randrange(2**32)
+    print("seed", seed)
+    rng = random.Random(seed)
+    compared = 0
+    for _ in range(8):
+        deal = new_deal(ruleset, rng, dealer=Seat.S0, levels=(Rank.NINE, Rank.NINE), first_deal=False)
+        while not deal.over:
+            seat = deal.to_act
+            follows = deal.legal_actions(seat).follows
+            if follows is not None and follows.count() <= 500:
+
+                def key(cards):
+                    return sorted(default_key(ruleset, Rank.NINE, card) for card in cards)
+
+                assert key(deal.default_action(seat).cards) == min(map(key, follows))
+                compared += 1
+            deal.act(seat, random_action(deal, seat, rng))
+    assert compared > 100

@@ -39,7 +39,7 @@ from chaodipi.engine.events import (
     WindowClosed,
     visible,
 )
-from chaodipi.engine.follow import Follows, check_follow, legal_follows
+from chaodipi.engine.follow import Follows, legal_follows
 from chaodipi.engine.lead import LeadResult, check_lead
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.rungs import turned_trump
@@ -161,6 +161,7 @@ class Deal:
         self._offers: _Offers | None = _Offers(drawer=setup.first_drawer)
         self._seats: dict[Seat, tuple[View, int]] = {}
         self._complete = True
+        self._cached: tuple[tuple[int, Seat], Follows] | None = None
         self._emit(
             DealStarted(
                 setup.first_drawer, setup.dealer, setup.levels, setup.on_stage, setup.first_deal, setup.redeals
@@ -288,7 +289,7 @@ class Deal:
         if view.phase == Phase.LEAD:
             return Play(default_bury(self.ruleset, view.level, view.hands[seat], 1))
         if view.phase == Phase.FOLLOW:
-            return Play(default_follow(view, seat))
+            return Play(default_follow(self.ruleset, view.level, self._follows(seat)))
         return Pass()
 
     # ---- checks: nothing changes
@@ -354,9 +355,9 @@ class Deal:
     def _check_held(self, seat: Seat, cards: Sequence[Card], clauses: tuple[str, ...]) -> None:
         if not cards:
             raise MalformedError("CARDS_MISSING", "no cards", "cards")
-        missing = Counter(cards) - Counter(self.view.hands[seat])
-        if missing:
-            texts = " ".join(card.text for card in sorted(missing))
+        held = self.view.hands[seat]
+        if any(cards.count(card) > held.count(card) for card in cards):
+            texts = " ".join(card.text for card in sorted(Counter(cards) - Counter(held)))
             raise RuleError("NOT_YOUR_CARDS", f"not in the hand: {texts}", clauses)
 
     def _check_bury(self, seat: Seat, cards: Sequence[Card]) -> None:
@@ -373,8 +374,16 @@ class Deal:
         if view.phase == Phase.LEAD:
             others = [view.hands[SEATS[(seat + i) & 3]] for i in (1, 2, 3)]
             return check_lead(view.order, cards, others)
-        check_follow(view.order, view.hand(seat), view.trick[0].cards, cards)
+        self._follows(seat).check(cards)
         return None
+
+    def _follows(self, seat: Seat) -> Follows:
+        """Legal follows of *seat* in this state; made once a decision, for checks, lists and defaults alike."""
+        now = (len(self.events), seat)
+        if self._cached is None or self._cached[0] != now:
+            view = self.view
+            self._cached = (now, legal_follows(view.order, view.hands[seat], view.trick[0].cards))
+        return self._cached[1]
 
     # ---- actions
 
@@ -607,7 +616,7 @@ class LegalActions:
         deal = self._deal
         if deal.phase != Phase.FOLLOW or not self.kinds:
             return None
-        return legal_follows(deal.view.order, deal.view.hand(self._seat), deal.view.trick[0].cards)
+        return deal._follows(self._seat)
 
 
 def default_key(ruleset: Ruleset, level: Rank | None, card: Card) -> tuple[bool, bool, int, int]:
@@ -630,14 +639,14 @@ def default_bury(ruleset: Ruleset, level: Rank | None, hand: Sequence[Card], cou
     return tuple(sorted(hand, key=lambda card: default_key(ruleset, level, card))[:count])
 
 
-def default_follow(view: View, seat: Seat) -> tuple[Card, ...]:
-    """The legal follow of *seat* that is lowest, card by card, in the order of :func:`default_key` (Q122)."""
+def default_follow(ruleset: Ruleset, level: Rank | None, follows: Follows) -> tuple[Card, ...]:
+    """The one of *follows* that is lowest, card by card, in the order of :func:`default_key` (Q122)."""
 
     def key(card: Card) -> tuple[bool, bool, int, int]:
-        return default_key(view.ruleset, view.level, card)
+        return default_key(ruleset, level, card)
 
     plays: list[list[Card]] = []
-    for choice in legal_follows(view.order, view.hand(seat), view.trick[0].cards).choice_sets():
+    for choice in follows.choice_sets():
         # Within one choice set the lowest pairs, then the lowest of the rest, are lowest throughout.
         pairs = [card for card in sorted(choice.pair_pool, key=key)[: choice.choose_pairs] for _ in range(2)]
         rest = sorted((Counter(choice.pool) - Counter(pairs)).elements(), key=key)

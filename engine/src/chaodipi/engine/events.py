@@ -5,8 +5,10 @@ seat of those that :func:`visible` lets it know. Nothing else changes a view, so
 receives its events has the very state that the host checks against.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
+from typing import Any
 
 from chaodipi.engine.cards import Card, Rank, Seat, Side, Suit
 
@@ -255,17 +257,36 @@ def visible(event: Event, seat: Seat) -> Event | None:
     Own drawn cards only; a pass while declaring only to the passer; bottom cards only to who
     takes them; buried cards only to who buries them; dark showings without their cards.
     """
-    kind = type(event)
-    if kind is Played or kind is TrickEnded:
-        return event
-    if isinstance(event, CardsDrawn):
-        return event if event.seat == seat else None
-    if isinstance(event, Passed):
-        return event if event.phase != Phase.DECLARE or event.seat == seat else None
-    if isinstance(event, Shown):
-        return replace(event, cards=(), named=None) if event.hidden and event.seat != seat else event
-    if isinstance(event, BottomTaken | Buried):
-        return event if event.seat == seat else replace(event, cards=())
-    if isinstance(event, Positioned):
-        return event if event.bottom_owner == seat else replace(event, bottom=())
-    return event
+    hide = _HIDE.get(type(event))
+    return event if hide is None else hide(event, seat)
+
+
+def _hide_draw(event: CardsDrawn, seat: Seat) -> Event | None:
+    return event if event.seat == seat else None
+
+
+def _hide_pass(event: Passed, seat: Seat) -> Event | None:
+    return event if event.phase != Phase.DECLARE or event.seat == seat else None
+
+
+def _hide_showing(event: Shown, seat: Seat) -> Event:
+    return replace(event, cards=(), named=None) if event.hidden and event.seat != seat else event
+
+
+def _hide_cards(event: BottomTaken | Buried, seat: Seat) -> Event:
+    return event if event.seat == seat else replace(event, cards=())
+
+
+def _hide_bottom(event: Positioned, seat: Seat) -> Event:
+    return event if event.bottom_owner == seat else replace(event, bottom=())
+
+
+_HIDE: dict[type, Callable[[Any, Seat], Event | None]] = {
+    CardsDrawn: _hide_draw,
+    Passed: _hide_pass,
+    Shown: _hide_showing,
+    BottomTaken: _hide_cards,
+    Buried: _hide_cards,
+    Positioned: _hide_bottom,
+}
+"""What is hidden of an event; kinds that are not listed are public."""

@@ -41,6 +41,11 @@ def check_show(view: View, seat: Seat, show: Show) -> Result:
     if not show.cards:
         raise MalformedError("CARDS_MISSING", "a showing has at least one card", "cards")
     _check_held(view, seat, show)
+    return _decide(view, seat, show)
+
+
+def _decide(view: View, seat: Seat, show: Show) -> Result:
+    """:func:`check_show` of cards that the seat holds."""
     rung, trump = read_showing(view.ruleset, view.level, show.cards, show.named, show.looking_back)
     if view.phase == Phase.STIR:
         kind = _check_stir(view, seat, show, rung)
@@ -73,7 +78,15 @@ def legal_shows(view: View, seat: Seat) -> tuple[Show, ...]:
     """
     if view.phase not in (Phase.DECLARE, Phase.STIR):
         return ()
-    return tuple(show for show in _candidates(view, seat) if can_show(view, seat, show))
+    return tuple(show for show in _candidates(view, seat) if _is_legal(view, seat, show))
+
+
+def _is_legal(view: View, seat: Seat, show: Show) -> bool:
+    try:
+        _decide(view, seat, show)
+    except RuleError:
+        return False
+    return True
 
 
 def _candidates(view: View, seat: Seat) -> Iterator[Show]:

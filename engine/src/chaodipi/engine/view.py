@@ -92,7 +92,7 @@ class View:
         shown: All showings, oldest first.
         undeclared: Nobody had shown when the window closed.
         turned: Cards of the bottom that were turned.
-        bottom_owner: Who buried last.
+        bottom_owner: Who buried last, or has the bottom in hand to bury.
         bottom: The bottom's cards as far as the viewer knows them: own burying, the end, the host.
         trick: Contributions to the running trick. ``tricks``: the finished ones.
         attempts: Failed throws.
@@ -312,7 +312,7 @@ class View:
                 insort(hand, card)
         self.hand_sizes[event.seat] += event.count
         self.bottom = None
-        self.bottom_owner = None
+        self.bottom_owner = event.seat
         self.phase = Phase.BURY
         self.to_act = event.seat
 
@@ -412,7 +412,6 @@ class View:
         elif event.phase == Phase.BURY:
             self.undeclared = event.standing is None
             self.to_act = event.bottom_owner if event.bottom_owner is not None else event.dealer
-            self.bottom_owner = None
         elif event.phase == Phase.LEAD:
             self.undeclared = event.standing is None
             self._start_play(event.leader if event.leader is not None else event.dealer)
