@@ -335,7 +335,7 @@ class Deal:
             if action.kind == ActionKind.SHOW and phase in (Phase.LEAD, Phase.FOLLOW):
                 raise RuleError("STIR_CLOSED", "nobody may stir any more", ("S0-07", "S0-20", "Q34", "Q41"))
             if action.kind == ActionKind.BURY and not self.ruleset.bottom:
-                raise RuleError("NO_BOTTOM", "this deal has no bottom", ("S0-50",))
+                raise RuleError("NO_BOTTOM", "this deal has no bottom", ("S0-49",))
             allowed = ", ".join(kind.name.lower() for kind in _KINDS[phase])
             raise RuleError("WRONG_ACTION_KIND", f"now: {allowed}", _TURN_CLAUSES[phase])
         asked = self.to_act
