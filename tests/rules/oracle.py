@@ -181,17 +181,21 @@ class Table:
         cls = self.card_class(cards[0])
         hands = [self.of_class(h, cls) for h in others]
         tractors, pairs, singles = self.split(cards)
-        found = []
-        for t in tractors:
-            if any(len(c) == len(t) and self.top(c) > self.top(t) for h in hands for c in self.chains(h)):
-                found.append((twice(t), t[-1]))
-        for p in pairs:
-            if any(self.strength(c) > self.strength(p) for h in hands for c in pairs_of(h)):
-                found.append(([p, p], p))
-        for s in singles:
-            if any(self.strength(c) > self.strength(s) for h in hands for c in h):
-                found.append(([s], s))
-        return found
+
+        def tractor_beaten(t):
+            return any(len(c) == len(t) and self.top(c) > self.top(t) for h in hands for c in self.chains(h))
+
+        def pair_beaten(p):
+            return any(self.strength(c) > self.strength(p) for h in hands for c in pairs_of(h))
+
+        def single_beaten(s):
+            return any(self.strength(c) > self.strength(s) for h in hands for c in h)
+
+        return (
+            [(twice(t), t[-1]) for t in tractors if tractor_beaten(t)]
+            + [([p, p], p) for p in pairs if pair_beaten(p)]
+            + [([s], s) for s in singles if single_beaten(s)]
+        )
 
     def lead(self, cards, others, side="dealer"):
         """What becomes of an attempt to lead the cards."""

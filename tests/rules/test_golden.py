@@ -65,7 +65,11 @@ def differences(expected, got, path="", key=""):
             if sorted(sorted(x) for x in expected) != sorted(sorted(tokens(x)) for x in got):
                 return [f"{path}: expected {expected!r}, got {got!r}"]
             return []
-        return [d for i, (e, g) in enumerate(zip(expected, got, strict=True)) for d in differences(e, g, f"{path}[{i}]", key)]
+        return [
+            d
+            for i, (e, g) in enumerate(zip(expected, got, strict=True))
+            for d in differences(e, g, f"{path}[{i}]", key)
+        ]
     if expected != got or isinstance(expected, bool) != isinstance(got, bool):
         return [f"{path}: expected {expected!r}, got {got!r}"]
     return []
@@ -107,9 +111,11 @@ def test_lines_are_unique():
 @pytest.mark.parametrize("line", LINES, ids=NAMES)
 def test_line_is_well_formed(line):
     assert re.fullmatch(r"G-[A-Z]{2}-\d\d", line["id"])
-    assert line["clauses"] and all(re.match(r"S\d[a-d]?-|Q\d", x) for x in line["clauses"])
+    assert line["clauses"]
+    assert all(re.match(r"S\d[a-d]?-|Q\d", x) for x in line["clauses"])
     assert line["preset"] in {"ming_chao", "huanle_2"}
-    assert line["ask"]["op"] and line["expect"]
+    assert line["ask"]["op"]
+    assert line["expect"]
     assert json.dumps(line["ask"]["ruleset"]).count(line["preset"]) == 1
     for cards in _card_fields(line["ask"]):
         assert all(CARD.fullmatch(x) for x in cards), cards

@@ -101,11 +101,7 @@ def some_lead(rng, table, pool, cls):
 
 def hides_510k(table, lead):
     """A throw around a 510K: its components depend on the other hands, so only ``lead`` can judge it."""
-    return (
-        table.rooms
-        and not table.pattern_510k(lead)
-        and any(set(lead) >= {s + f for f in "5TK"} for s in SUITS)
-    )
+    return table.rooms and not table.pattern_510k(lead) and any(set(lead) >= {s + f for f in "5TK"} for s in SUITS)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
