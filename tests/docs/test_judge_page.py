@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from chaodipi.engine.judge import OPERATIONS, answer
 from chaodipi.engine.reasons import REASONS
 

@@ -3,9 +3,6 @@
 from itertools import islice
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from chaodipi.engine.cards import Card, Rank, Suit, deck
 from chaodipi.engine.defaults import default_key
 from chaodipi.engine.follow import Follows, default_follow, multisets
@@ -14,6 +11,8 @@ from chaodipi.engine.order import Order, order_for
 from chaodipi.engine.ruleset import resolve
 from chaodipi.engine.shapes import shape_of
 from chaodipi.engine.trick import winner_index
+from hypothesis import given
+from hypothesis import strategies as st
 
 PRESETS = ("ming_chao", "huanle_2")
 DECK = deck(2)

@@ -89,9 +89,7 @@ class Rank(IntEnum):
         """Read ``2`` … ``9 T J Q K A`` (``10`` too); :class:`MalformedError` for anything else."""
         rank = _RANKS_BY_LETTER.get(text.upper()) if isinstance(text, str) else None
         if rank is None:
-            raise MalformedError(
-                "LEVEL_UNKNOWN", f"unknown level {text!r}: one of 2 3 4 5 6 7 8 9 T J Q K A", "level"
-            )
+            raise MalformedError("LEVEL_UNKNOWN", f"unknown level {text!r}: one of 2 3 4 5 6 7 8 9 T J Q K A", "level")
         return rank
 
 
@@ -158,23 +156,23 @@ class Card(IntEnum):
     BIG_JOKER = 0x52
 
     # Set once for each of the 54 members: attribute reads are on every hot path.
+    # A joker's rank is 1 (small) or 2 (big); never compare it with printed ranks.
     suit: Suit
     rank: int
-    """Printed rank 2…14; 1 and 2 for the small and the big joker (never compare those)."""
     points: int
     is_joker: bool
     text: str
 
     def __init__(self, value: int) -> None:
+        printed = value & 15
         self.suit = Suit(value >> 4)
-        self.rank = value & 15
+        self.rank = printed
         self.is_joker = value >> 4 == 5
-        rank = self.rank
-        self.points = 0 if self.is_joker else 5 if rank == 5 else 10 if rank in (10, 13) else 0
+        self.points = 0 if self.is_joker else 5 if printed == 5 else 10 if printed in (10, 13) else 0
         if self.is_joker:
-            self.text = "bj" if rank == 1 else "rj"
+            self.text = "bj" if printed == 1 else "rj"
         else:
-            self.text = _SUIT_LETTERS[self.suit] + _RANK_LETTERS[rank - 2]
+            self.text = _SUIT_LETTERS[self.suit] + _RANK_LETTERS[printed - 2]
 
     def __str__(self) -> str:
         return self.text

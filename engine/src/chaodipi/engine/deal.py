@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from chaodipi.engine.actions import Action, ActionKind, Bury, Pass, Play, Show
 from chaodipi.engine.cards import HEART_FIVE, SEATS, Card, Rank, Seat, Side, Suit, points_of
+from chaodipi.engine.defaults import default_key
 from chaodipi.engine.errors import MalformedError, RuleError, RulesetError
 from chaodipi.engine.events import (
     Booked,
@@ -48,7 +49,7 @@ from chaodipi.engine.showing import check_show, legal_shows
 from chaodipi.engine.trick import winner_index
 from chaodipi.engine.view import View
 
-__all__ = ["Deal", "LegalActions", "Setup", "check_playable", "default_bury", "default_follow", "default_key"]
+__all__ = ["Deal", "LegalActions", "Setup", "check_playable", "default_bury", "default_follow"]
 
 _KINDS: dict[Phase, tuple[ActionKind, ...]] = {
     Phase.DECLARE: (ActionKind.SHOW, ActionKind.PASS),
@@ -619,28 +620,13 @@ class LegalActions:
         return deal._follows(self._seat)
 
 
-def default_key(ruleset: Ruleset, level: Rank | None, card: Card) -> tuple[bool, bool, int, int]:
-    """
-    Order of the host's defaults, lowest first (Q122): jokers, level cards, heart five and permanent
-    2s last; non-points before points; face rank; C < D < H < S. The trump suit is not used.
-    """
-    special = (
-        card.is_joker
-        or card.rank == level
-        or (card == HEART_FIVE and ruleset.heart_five == "top")
-        or (card.rank == 2 and ruleset.two_permanent)
-    )
-    rank = card.rank + Rank.ACE if card.is_joker else card.rank
-    return (special, card.points > 0, rank, int(card.suit))
-
-
 def default_bury(ruleset: Ruleset, level: Rank | None, hand: Sequence[Card], count: int) -> tuple[Card, ...]:
-    """The *count* lowest cards of *hand* in the order of :func:`default_key`."""
+    """The *count* lowest cards of *hand* in the order of :func:`~chaodipi.engine.defaults.default_key`."""
     return tuple(sorted(hand, key=lambda card: default_key(ruleset, level, card))[:count])
 
 
 def default_follow(ruleset: Ruleset, level: Rank | None, follows: Follows) -> tuple[Card, ...]:
-    """The one of *follows* that is lowest, card by card, in the order of :func:`default_key` (Q122)."""
+    """The one of *follows* that is lowest, card by card, in the order of :func:`~chaodipi.engine.defaults.default_key` (Q122)."""
 
     def key(card: Card) -> tuple[bool, bool, int, int]:
         return default_key(ruleset, level, card)

@@ -42,9 +42,7 @@ class RuleError(EngineError):
         satisfying: One set of cards that would have satisfied the rule, empty where none is named.
     """
 
-    def __init__(
-        self, reason: str, message: str, clauses: Sequence[str], satisfying: Sequence[Card] = ()
-    ) -> None:
+    def __init__(self, reason: str, message: str, clauses: Sequence[str], satisfying: Sequence[Card] = ()) -> None:
         super().__init__(reason, message)
         self.clauses = tuple(clauses)
         self.satisfying = tuple(satisfying)

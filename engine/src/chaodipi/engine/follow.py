@@ -19,7 +19,16 @@ from chaodipi.engine.errors import RuleError
 from chaodipi.engine.order import TRUMPS, Order
 from chaodipi.engine.shapes import class_510k, longest_run, runs_of, shape_of
 
-__all__ = ["ChoiceSet", "Follows", "Obligation", "check_follow", "count_multisets", "default_follow", "legal_follows", "multisets"]
+__all__ = [
+    "ChoiceSet",
+    "Follows",
+    "Obligation",
+    "check_follow",
+    "count_multisets",
+    "default_follow",
+    "legal_follows",
+    "multisets",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +167,9 @@ class Follows:
             return
         if self._own_510k:
             if any(card not in played for card in self._own_510k):
-                raise self._error("MUST_PLAY_510K", "the 510K of the led class must be played", ("S1-28", "S1-94", "Q63"))
+                raise self._error(
+                    "MUST_PLAY_510K", "the 510K of the led class must be played", ("S1-28", "S1-94", "Q63")
+                )
         elif self._strongest is not None:
             strengths = sorted((self._order.strength(card) for card in cards), reverse=True)
             owed_strengths = [self._order.strength(card) for card in self._strongest[: self._n]]

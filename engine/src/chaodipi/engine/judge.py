@@ -5,18 +5,18 @@ and the rules refuse is ``ok: true`` with ``legal`` or ``accepted`` false, a rea
 ``docs/judge.md`` documents every operation.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby, islice
 from typing import Any
 
-from chaodipi.engine.cards import SUITS, Card, Rank, Seat, Side, Suit, format_cards, parse_cards, points_of
+from chaodipi.engine.cards import SUITS, Card, Rank, Seat, Side, Suit, points_of
 from chaodipi.engine.errors import EngineError, MalformedError, RuleError, RulesetError
 from chaodipi.engine.follow import Follows
 from chaodipi.engine.judge_play import play_script
 from chaodipi.engine.judge_read import Fields, read_positions, read_ruleset
 from chaodipi.engine.lead import check_lead
 from chaodipi.engine.order import TRUMPS, Order, order_for
-from chaodipi.engine.ruleset import KEYS, Ruleset
+from chaodipi.engine.ruleset import KEYS
 from chaodipi.engine.scoring import Position, dig_multiplier, settle
 from chaodipi.engine.shapes import Shape, shape_of
 from chaodipi.engine.trick import winner_index

@@ -105,7 +105,7 @@ def _standing(value: Any, ruleset: Ruleset) -> tuple[Seat, tuple[Card, ...], Sho
 def _run(deal: Deal, entry: Any, ruleset: Ruleset) -> Result:
     """Run one line of the script; refused actions change nothing."""
     if not isinstance(entry, list) or not entry:
-        raise MalformedError("FIELD_INVALID", "[seat, kind, cards?, options?] or [\"close\"]", "actions")
+        raise MalformedError("FIELD_INVALID", '[seat, kind, cards?, options?] or ["close"]', "actions")
     try:
         if entry == ["close"]:
             return _accepted(deal.close())

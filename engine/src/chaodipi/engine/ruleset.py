@@ -38,7 +38,9 @@ KEYS: dict[str, Key] = {
     "decks": Key("packs", (1, 2, 3), int, ("S0-01", "S2b-03")),
     "hand": Key("cards a hand", kind=int, low=1, high=39, clauses=("S0-01",)),
     "bottom": Key("cards set aside", kind=int, low=0, high=8, clauses=("S0-01", "S2a-13")),
-    "direction": Key("display only: playing order on the table", ("counter_clockwise", "clockwise"), clauses=("S2a-53", "Q3")),
+    "direction": Key(
+        "display only: playing order on the table", ("counter_clockwise", "clockwise"), clauses=("S2a-53", "Q3")
+    ),
     "start_level": Key("first level of a game", tuple("23456789TJQKA"), clauses=("S0-10", "Q32")),
     # B. ranks and trumps
     "heart_five": Key("top: always the highest trump", ("top", "plain"), clauses=("S0-18", "Q5", "Q7")),
@@ -50,61 +52,145 @@ KEYS: dict[str, Key] = {
         clauses=("S2b-12", "S2b-13", "S4-47", "S1-83", "Q9", "Q13", "Q15"),
     ),
     "ace_low": Key("AA22 is a tractor (face only)", (False, True), bool, ("S1-86", "S1-87", "Q14")),
-    "level_gap": Key("the level rank closes its gap: everywhere, in side suits, nowhere", ("all", "side", "none"), clauses=("S2b-12", "S0-53", "Q11", "Q105")),
+    "level_gap": Key(
+        "the level rank closes its gap: everywhere, in side suits, nowhere",
+        ("all", "side", "none"),
+        clauses=("S2b-12", "S0-53", "Q11", "Q105"),
+    ),
     "triples": Key("three identical cards are a pattern", (False, True), bool, ("S2b-23", "Q17", "Q117")),
     # D. 510K
     "k510": Key("510K and 55-1010-KK are patterns", (False, True), bool, ("S1-92", "S1-93", "Q116")),
-    "heart_510k_side": Key("the heart five joins a side heart 510K", (False, True), bool, ("S0-42", "S0-54", "Q62", "Q132")),
+    "heart_510k_side": Key(
+        "the heart five joins a side heart 510K", (False, True), bool, ("S0-42", "S0-54", "Q62", "Q132")
+    ),
     "double_510k_ruff": Key("what ruffs a side 55-1010-KK", ("same", "pairs"), clauses=("S1-96", "Q107")),
     # E. declaring
     "dark": Key("showings are hidden until stirring ends", (False, True), bool, ("S0-34", "S3-01", "Q99")),
     "overcall": Key(
-        "how a showing is beaten while dealing: by ladder, by the four modes, by both jokers, by the dealer's or another's pair",
+        "how a showing is beaten while dealing: ladder, four modes, both jokers, a dark pair, a correction",
         ("ladder", "four_modes", "jokers", "dark_pair", "correction"),
         clauses=("S0-13", "S2b-17", "S2b-18", "S3-08", "S4-16", "Q21", "Q23", "Q29", "Q31"),
     ),
     "ladder": Key("rungs of showing, low to high", kind=tuple, clauses=("S0-33", "S0-47", "S0-59", "S2b-22", "S2a-46")),
-    "first_showing": Key("first declaration: one level card, one or a pair, or any rung", ("single", "single_or_pair", "rung"), clauses=("S0-12", "S2b-16", "S4-15", "Q20")),
+    "first_showing": Key(
+        "first declaration: one level card, one or a pair, or any rung",
+        ("single", "single_or_pair", "rung"),
+        clauses=("S0-12", "S2b-16", "S4-15", "Q20"),
+    ),
     "first_dealer": Key("dealer of a first deal", ("last_shown", "first_shown"), clauses=("S0-04", "S2b-38", "Q22")),
-    "dealer_seat": Key("dealer of later deals", ("rotation", "placing"), clauses=("S2b-39", "S2b-40", "S4-19", "Q30", "Q91")),
-    "no_declare_first": Key("nobody declares, first deal", ("redeal", "turn_for_dealer"), clauses=("S0-05", "S4-35", "Q24")),
-    "no_declare_later": Key("nobody declares, later deal", ("turn", "turn_all", "no_trump", "redeal"), clauses=("S0-06", "S2b-19", "S2a-20", "S2a-52", "Q25", "Q26")),
-    "min_trumps_to_call": Key("trumps needed to call or stir a suit", kind=int, low=0, high=10, clauses=("S2a-40", "Q97", "Q128")),
+    "dealer_seat": Key(
+        "dealer of later deals", ("rotation", "placing"), clauses=("S2b-39", "S2b-40", "S4-19", "Q30", "Q91")
+    ),
+    "no_declare_first": Key(
+        "nobody declares, first deal", ("redeal", "turn_for_dealer"), clauses=("S0-05", "S4-35", "Q24")
+    ),
+    "no_declare_later": Key(
+        "nobody declares, later deal",
+        ("turn", "turn_all", "no_trump", "redeal"),
+        clauses=("S0-06", "S2b-19", "S2a-20", "S2a-52", "Q25", "Q26"),
+    ),
+    "min_trumps_to_call": Key(
+        "trumps needed to call or stir a suit", kind=int, low=0, high=10, clauses=("S2a-40", "Q97", "Q128")
+    ),
     "redeal_cap": Key("redeals of one deal before no trump is dealt", kind=int, low=0, high=100, clauses=("Q133",)),
     # F. stirring
-    "stir": Key("when the buried bottom can be taken over", ("none", "after_bury", "first_trick"), clauses=("S0-20", "S2b-20", "S2a-54", "Q34", "Q44")),
+    "stir": Key(
+        "when the buried bottom can be taken over",
+        ("none", "after_bury", "first_trick"),
+        clauses=("S0-20", "S2b-20", "S2a-54", "Q34", "Q44"),
+    ),
     "stir_order": Key("who is asked after a stir", ("next", "dealer_first"), clauses=("S0-20", "S2a-23", "Q34")),
-    "stir_bar": Key("who is passed over until another has stirred", ("none", "standing", "caller_and_dealer"), clauses=("S2a-21", "S3-07", "Q39", "Q102")),
-    "stir_strength": Key("a stir must be higher, may be anything (blind), or only the order counts", ("higher", "blind", "any"), clauses=("S0-21", "S0-36", "S3-04")),
-    "blind_stir_fail": Key("points for a stir that was not higher (blind)", kind=int, low=0, high=200, clauses=("S0-36", "S0-37", "Q36", "Q37")),
-    "show_once": Key("cards shown in an overcall or stir cannot be shown again", (False, True), bool, ("S3-05", "Q40", "Q100")),
+    "stir_bar": Key(
+        "who is passed over until another has stirred",
+        ("none", "standing", "caller_and_dealer"),
+        clauses=("S2a-21", "S3-07", "Q39", "Q102"),
+    ),
+    "stir_strength": Key(
+        "a stir must be higher, may be anything (blind), or only the order counts",
+        ("higher", "blind", "any"),
+        clauses=("S0-21", "S0-36", "S3-04"),
+    ),
+    "blind_stir_fail": Key(
+        "points for a stir that was not higher (blind)",
+        kind=int,
+        low=0,
+        high=200,
+        clauses=("S0-36", "S0-37", "Q36", "Q37"),
+    ),
+    "show_once": Key(
+        "cards shown in an overcall or stir cannot be shown again", (False, True), bool, ("S3-05", "Q40", "Q100")
+    ),
     "stake_doubling": Key("each overcall and stir doubles the stake", (False, True), bool, ("S2b-06", "Q47")),
     # G. play
-    "throw_penalty": Key("points a card of a failed throw", kind=int, low=0, high=50, clauses=("S1-81", "S1-82", "S3-50", "Q52")),
-    "penalty_floor": Key("a penalty takes the running score below 0: never, or freely", ("zero", "none"), clauses=("S3-49", "Q78")),
-    "ruff_longest_tractor": Key("ruffs of a tractor lead compare their longest tractor first", (False, True), bool, ("S1-88", "Q18")),
+    "throw_penalty": Key(
+        "points a card of a failed throw", kind=int, low=0, high=50, clauses=("S1-81", "S1-82", "S3-50", "Q52")
+    ),
+    "penalty_floor": Key(
+        "a penalty takes the running score below 0: never, or freely", ("zero", "none"), clauses=("S3-49", "Q78")
+    ),
+    "ruff_longest_tractor": Key(
+        "ruffs of a tractor lead compare their longest tractor first", (False, True), bool, ("S1-88", "Q18")
+    ),
     # H. scoring
-    "dig_tractor": Key("dig by a tractor: as a pair (4), 8, or doubling with each pair", ("pair", "eight", "power"), clauses=("S0-30", "S4-44", "S3-57", "S2d-32", "Q64", "Q65", "Q67")),
-    "heaven": Key("who can win 'up to heaven' (上天入地)", ("none", "catchers", "both"), clauses=("S0-43", "S0-55", "S0-65", "Q68")),
+    "dig_tractor": Key(
+        "dig by a tractor: as a pair (4), 8, or doubling with each pair",
+        ("pair", "eight", "power"),
+        clauses=("S0-30", "S4-44", "S3-57", "S2d-32", "Q64", "Q65", "Q67"),
+    ),
+    "heaven": Key(
+        "who can win 'up to heaven' (上天入地)",
+        ("none", "catchers", "both"),
+        clauses=("S0-43", "S0-55", "S0-65", "Q68"),
+    ),
     "heaven_exact": Key("the winning play must be exactly one 510K", (False, True), bool, ("S0-44", "Q68")),
-    "heaven_award": Key("least award of 'up to heaven'", kind=int, low=0, high=100, clauses=("S0-46", "S0-57", "S0-67", "Q70")),
-    "heart_five_forced": Key("points for each forced heart five", kind=int, low=0, high=200, clauses=("S0-38", "Q71", "Q106")),
+    "heaven_award": Key(
+        "least award of 'up to heaven'", kind=int, low=0, high=100, clauses=("S0-46", "S0-57", "S0-67", "Q70")
+    ),
+    "heart_five_forced": Key(
+        "points for each forced heart five", kind=int, low=0, high=200, clauses=("S0-38", "Q71", "Q106")
+    ),
     "heart_five_kept": Key("points for each kept heart five", kind=int, low=0, high=200, clauses=("S0-39", "Q72")),
-    "stage": Key("score that brings the catchers on stage", kind=int, low=1, high=400, clauses=("S2b-45", "S2b-49", "S4-39")),
-    "steps": Key("level table: bands of half the threshold, or 10 points a level", ("bands", "tens"), clauses=("S2b-42", "S2b-43", "S2b-44", "S2b-46", "S2b-48", "S3-12", "S4-39", "Q73", "Q74", "Q76")),
+    "stage": Key(
+        "score that brings the catchers on stage", kind=int, low=1, high=400, clauses=("S2b-45", "S2b-49", "S4-39")
+    ),
+    "steps": Key(
+        "level table: bands of half the threshold, or 10 points a level",
+        ("bands", "tens"),
+        clauses=("S2b-42", "S2b-43", "S2b-44", "S2b-46", "S2b-48", "S3-12", "S4-39", "Q73", "Q74", "Q76"),
+    ),
     "sweep_steps": Key("steps of the dealer side at score 0", kind=int, low=0, high=12, clauses=("S2b-42", "S4-40")),
     "jump": Key("a big sweep or 200 points jumps to A", (False, True), bool, ("S3-19", "S3-22", "Q85")),
     "first_deal_knockout": Key("a first deal can win the game", (False, True), bool, ("S3-18", "Q84")),
-    "fall_back": Key("J or A to the bottom: none, by the final score, by the table score", ("none", "final", "table"), clauses=("S0-60", "S0-61", "S3-15", "S3-16", "S3-17", "Q82", "Q83", "Q120")),
+    "fall_back": Key(
+        "J or A to the bottom: none, by the final score, by the table score",
+        ("none", "final", "table"),
+        clauses=("S0-60", "S0-61", "S3-15", "S3-16", "S3-17", "Q82", "Q83", "Q120"),
+    ),
     # I. levels, game, match
-    "must_play": Key("levels that stop a climb, low to high", kind=tuple, clauses=("S0-62", "S3-11", "S4-37", "S0-40", "Q79", "Q81")),
-    "must_play_release": Key("a must-play level is left by winning it as dealer side, or once it was played", ("won", "played"), clauses=("S3-14", "Q80")),
-    "past_ace": Key("what lies past A", ("game_won", "next_lap", "flag", "wrap"), clauses=("S0-40", "S0-48", "Q87", "Q88", "Q89", "Q118")),
+    "must_play": Key(
+        "levels that stop a climb, low to high", kind=tuple, clauses=("S0-62", "S3-11", "S4-37", "S0-40", "Q79", "Q81")
+    ),
+    "must_play_release": Key(
+        "a must-play level is left by winning it as dealer side, or once it was played",
+        ("won", "played"),
+        clauses=("S3-14", "Q80"),
+    ),
+    "past_ace": Key(
+        "what lies past A",
+        ("game_won", "next_lap", "flag", "wrap"),
+        clauses=("S0-40", "S0-48", "Q87", "Q88", "Q89", "Q118"),
+    ),
     "laps": Key("laps of a match", kind=int, low=1, high=3, clauses=("S0-40", "Q87")),
     "payout": Key("payouts per player", ("none", "bao"), clauses=("S2a-30", "S2a-09", "S2a-11", "Q77")),
-    "match": Key("what ends a match", ("game", "deals", "best_of_three"), clauses=("S2a-04", "S4-05", "S4-06", "S4-08", "Q89", "Q90")),
+    "match": Key(
+        "what ends a match",
+        ("game", "deals", "best_of_three"),
+        clauses=("S2a-04", "S4-05", "S4-06", "S4-08", "Q89", "Q90"),
+    ),
     # J. hosting
-    "irregularities": Key("referee's table used in penalise mode", ("none", "dark", "timed"), clauses=("S3-52", "S4-50", "Q94")),
+    "irregularities": Key(
+        "referee's table used in penalise mode", ("none", "dark", "timed"), clauses=("S3-52", "S4-50", "Q94")
+    ),
     "look_again": Key("the burier may look at the bottom again", (True, False), bool, ("S4-24", "Q48")),
     "bury_s": Key("seconds to bury", kind=int, low=1, high=3600, clauses=("S4-03", "Q93")),
     "play_s": Key("seconds to play or show", kind=int, low=1, high=3600, clauses=("S4-04", "Q93")),

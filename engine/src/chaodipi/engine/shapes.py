@@ -66,7 +66,9 @@ class Shape:
 _KINDS = {1: ("single", "single"), 2: ("pair", "tractor"), 3: ("triple", "triple_tractor")}
 
 
-def runs_of(order: Order, cls: Suit, available: Collection[Card], length: int) -> Iterator[tuple[int, tuple[Card, ...]]]:
+def runs_of(
+    order: Order, cls: Suit, available: Collection[Card], length: int
+) -> Iterator[tuple[int, tuple[Card, ...]]]:
     """
     Yield ``(size, cards)`` of every run of exactly *length* neighbouring places that *available*
     fills, one card a place, highest places first; a run may be part of a longer one.
@@ -149,7 +151,7 @@ def _pattern_510k(order: Order, cards: Sequence[Card]) -> Shape | None:
     counts = Counter(cards)
     suit = cards[0].suit
     copies = len(cards) // 3
-    if suit == Suit.NO_TRUMP or counts != Counter({card: copies for card in _510k(suit)}):
+    if suit == Suit.NO_TRUMP or counts != Counter(dict.fromkeys(_510k(suit), copies)):
         return None
     classes = {order.class_of(card) for card in counts}
     if len(classes) == 1:

@@ -98,8 +98,6 @@ def _winner_on_510k(order: Order, lead: Shape, plays: Sequence[Sequence[Card]], 
             continue
         for card in wanted * copies:
             left.remove(card)
-        if covered is None or _covers(
-            order, TRUMPS, order.pairs_of(left), covered.tractors(), covered.pair_count()
-        ):
+        if covered is None or _covers(order, TRUMPS, order.pairs_of(left), covered.tractors(), covered.pair_count()):
             return index
     return 0
