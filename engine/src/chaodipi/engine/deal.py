@@ -40,7 +40,7 @@ from chaodipi.engine.events import (
     WindowClosed,
     visible,
 )
-from chaodipi.engine.follow import Follows, legal_follows
+from chaodipi.engine.follow import Follows, default_follow, legal_follows
 from chaodipi.engine.lead import LeadResult, check_lead
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.rungs import turned_trump
@@ -49,7 +49,7 @@ from chaodipi.engine.showing import check_show, legal_shows
 from chaodipi.engine.trick import winner_index
 from chaodipi.engine.view import View
 
-__all__ = ["Deal", "LegalActions", "Setup", "check_playable", "default_bury", "default_follow"]
+__all__ = ["Deal", "LegalActions", "Setup", "check_playable", "default_bury"]
 
 _KINDS: dict[Phase, tuple[ActionKind, ...]] = {
     Phase.DECLARE: (ActionKind.SHOW, ActionKind.PASS),
@@ -290,7 +290,7 @@ class Deal:
         if view.phase == Phase.LEAD:
             return Play(default_bury(self.ruleset, view.level, view.hands[seat], 1))
         if view.phase == Phase.FOLLOW:
-            return Play(default_follow(self.ruleset, view.level, self._follows(seat)))
+            return Play(default_follow(view.order, view.hands[seat], view.trick[0].cards))
         return Pass()
 
     # ---- checks: nothing changes
@@ -623,21 +623,6 @@ class LegalActions:
 def default_bury(ruleset: Ruleset, level: Rank | None, hand: Sequence[Card], count: int) -> tuple[Card, ...]:
     """The *count* lowest cards of *hand* in the order of :func:`~chaodipi.engine.defaults.default_key`."""
     return tuple(sorted(hand, key=lambda card: default_key(ruleset, level, card))[:count])
-
-
-def default_follow(ruleset: Ruleset, level: Rank | None, follows: Follows) -> tuple[Card, ...]:
-    """The one of *follows* that is lowest, card by card, in the order of :func:`~chaodipi.engine.defaults.default_key` (Q122)."""
-
-    def key(card: Card) -> tuple[bool, bool, int, int]:
-        return default_key(ruleset, level, card)
-
-    plays: list[list[Card]] = []
-    for choice in follows.choice_sets():
-        # Within one choice set the lowest pairs, then the lowest of the rest, are lowest throughout.
-        pairs = [card for card in sorted(choice.pair_pool, key=key)[: choice.choose_pairs] for _ in range(2)]
-        rest = sorted((Counter(choice.pool) - Counter(pairs)).elements(), key=key)
-        plays.append(sorted([*choice.forced, *pairs, *rest[: choice.choose_min]], key=key))
-    return tuple(min(plays, key=lambda cards: [key(card) for card in cards]))
 
 
 def _round_from(seat: Seat) -> list[Seat]:
