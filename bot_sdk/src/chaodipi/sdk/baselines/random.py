@@ -1,0 +1,48 @@
+"""Plays legally at random. Its choices follow from seed, match, seat and situation alone."""
+
+import random
+from collections import Counter
+
+from chaodipi.sdk import Action, Bot, Card, Decision, run
+
+__all__ = ["RandomBot"]
+
+
+class RandomBot(Bot):
+    """Any legal action; two in three chances to show are passed."""
+
+    def _rng(self, decision: Decision) -> random.Random:
+        # One generator a decision, not one an instance: a bot that was restarted goes on in the same way.
+        view = decision.view
+        where = (len(view.shown), len(view.asked), len(view.tricks), len(decision.hand), view.redeals)
+        return random.Random(f"{self.seed}/{self.match}/{self.seat}/{decision.deal}/{decision.phase}/{where}")
+
+    def declare(self, decision: Decision) -> Action:
+        return self._show(decision)
+
+    def stir(self, decision: Decision) -> Action:
+        return self._show(decision)
+
+    def _show(self, decision: Decision) -> Action:
+        rng = self._rng(decision)
+        shows = decision.legal_shows
+        return rng.choice(shows) if shows and rng.random() < 1 / 3 else decision.pass_()
+
+    def bury(self, decision: Decision) -> Action:
+        return decision.bury(self._rng(decision).sample(decision.hand, decision.card_count))
+
+    def play(self, decision: Decision) -> Action:
+        rng = self._rng(decision)
+        if decision.is_lead:
+            return decision.play(rng.choice(decision.lead_options()))
+        choice = rng.choice(decision.legal.choice_sets())
+        pairs = rng.sample(choice.pair_pool, choice.choose_pairs)
+        left: Counter[Card] = Counter(choice.pool)
+        for card in pairs:
+            left[card] -= 2
+        rest = rng.sample(sorted(left.elements()), choice.choose_min)
+        return decision.play([*choice.forced, *pairs, *pairs, *rest])
+
+
+if __name__ == "__main__":
+    run(RandomBot)

@@ -1,0 +1,507 @@
+"""The session of a bot process: one stream to the host, any number of matches on it.
+
+A reader takes frames in, folds events into one :class:`View` a channel and asks the bot; one
+writer sends what is queued, all of it in one frame. When the stream is lost, the session opens
+a new one after a jittered pause and goes on where the host lets it.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import random
+import secrets
+import signal
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import grpc
+from chaodipi.engine.actions import Action
+from chaodipi.engine.cards import Seat
+from chaodipi.engine.errors import EngineError
+from chaodipi.engine.events import DealEnded, DealStarted
+from chaodipi.engine.ruleset import Ruleset, preset_names, resolve
+from chaodipi.engine.view import View
+from chaodipi.sdk import wire
+from chaodipi.sdk.bot import Bot, Decision, default_action
+from chaodipi.v1 import seat_pb2, session_pb2, session_pb2_grpc
+
+__all__ = ["Session", "SessionError", "run"]
+
+log = logging.getLogger("chaodipi.sdk")
+
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_UNREACHABLE, EXIT_TOKEN = 0, 1, 2, 3, 4
+_BACKOFF_FIRST_S, _BACKOFF_MOST_S = 0.2, 10.0
+_FINAL = {
+    grpc.StatusCode.UNAUTHENTICATED: EXIT_TOKEN,
+    grpc.StatusCode.PERMISSION_DENIED: EXIT_TOKEN,
+    grpc.StatusCode.INVALID_ARGUMENT: EXIT_FAILED,
+    grpc.StatusCode.FAILED_PRECONDITION: EXIT_FAILED,
+    grpc.StatusCode.UNIMPLEMENTED: EXIT_FAILED,
+    grpc.StatusCode.ABORTED: EXIT_FAILED,
+}
+"""Ends of a stream after which a new one would end in the same way, and what to exit with."""
+_OPTIONS = [
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.max_receive_message_length", 16 << 20),
+    ("grpc.enable_retries", 0),
+]
+
+
+class SessionError(Exception):
+    """The session cannot go on; ``exit_code`` is what a process should end with."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@dataclass(slots=True)
+class _Channel:
+    """One seat of one match: its bot, and the deal as far as the seat knows it."""
+
+    number: int
+    match: str
+    seat: Seat
+    token: str
+    ruleset: Ruleset
+    bot: Bot
+    view: View = field(init=False)
+    seq: int = 0
+    deal: int = 0
+    lost: bool = False
+    """Events are missing and a snapshot was asked for."""
+
+    def __post_init__(self) -> None:
+        self.view = View(self.ruleset, self.seat)
+
+
+class Session:
+    """
+    Plays a bot class on one host until it is stopped.
+
+    Args:
+        bot: The class; one instance is made for each seat of each match.
+        server: ``host:port``.
+        token: The bot's token, of scope "play".
+        max_matches: Seats to hold at the same time.
+        wait_s: Seconds to try to reach a host that was never reached; None: for ever.
+        instance: Name of this worker; made up if not given.
+    """
+
+    def __init__(
+        self,
+        bot: type[Bot],
+        server: str,
+        token: str,
+        *,
+        max_matches: int = 64,
+        wait_s: float | None = 30.0,
+        instance: str | None = None,
+    ) -> None:
+        self._bot = bot
+        self._server = server.removeprefix("http://").removeprefix("grpc://")
+        self._token = token
+        self._max_matches = max_matches
+        self._wait_s = wait_s
+        self._instance = instance or f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(3)}"
+        self._channels: dict[int, _Channel] = {}
+        self._held: dict[str, _Channel] = {}
+        """Channels of the stream before, by seat token, until the host resumes or forgets them."""
+        self._out: list[session_pb2.ClientMessage] = []
+        self._wake = asyncio.Event()
+        self._resume_token = ""
+        self._welcomed = False
+        self._draining = False
+        self._stopped = asyncio.Event()
+        self._silence_s = 0.0
+        self._heard = 0.0
+        self._loop_lag_ms = 0
+        self._pause_s: float | None = None
+        self.decisions = 0
+        self.defaults = 0
+
+    # ---- life
+
+    async def run(self) -> None:
+        """
+        Play until :meth:`stop`, or until :meth:`drain` and the last match are over.
+
+        Raises:
+            SessionError: the token was refused, the host cannot be reached, or it ended the
+                session for good.
+        """
+        started = time.monotonic()
+        failures = 0
+        while not self._stopped.is_set():
+            self._welcomed = False
+            status, details = await self._stream()
+            if self._stopped.is_set():
+                return
+            if status in _FINAL:
+                raise SessionError(self._final_text(status, details), _FINAL[status])
+            if self._welcomed:
+                failures, started = 0, time.monotonic()
+                self._wait_s = None  # It was there: wait for it to come back.
+            if self._wait_s is not None and time.monotonic() - started > self._wait_s:
+                raise SessionError(f"cannot reach {self._server}: {details or status.name}", EXIT_UNREACHABLE)
+            pause = self._pause_s if self._pause_s is not None else backoff(failures, random.random())
+            self._pause_s = None
+            failures += 1
+            log.warning("stream to %s ended (%s: %s); again in %.1f s", self._server, status.name, details, pause)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopped.wait(), pause)
+
+    def drain(self) -> None:
+        """Finish the matches that run, take no new ones, then stop."""
+        self._draining = True
+        self._send(availability=session_pb2.Availability(max_matches=0, draining=True))
+        if not self._channels:
+            self.stop()
+
+    def stop(self) -> None:
+        """Leave at once."""
+        self._stopped.set()
+        self._wake.set()
+
+    def _final_text(self, status: grpc.StatusCode, details: str) -> str:
+        if status in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
+            return f"{self._server} does not accept the token: {details or status.name}"
+        return f"{self._server} ended the session ({status.name}): {details}"
+
+    async def _stream(self) -> tuple[grpc.StatusCode, str]:
+        """One stream from Hello to its end; how it ended."""
+        self._held = {channel.token: channel for channel in self._channels.values()}
+        self._channels = {}
+        self._out = [session_pb2.ClientMessage(hello=self._hello())]
+        self._wake.set()
+        metadata = (("authorization", f"Bearer {self._token}"),)
+        async with grpc.aio.insecure_channel(self._server, options=_OPTIONS) as connection:
+            stub: Any = session_pb2_grpc.BotSessionServiceStub(connection)
+            call = stub.OpenSession(self._frames(), metadata=metadata)
+            tasks = [
+                asyncio.ensure_future(self._read(call)),
+                asyncio.ensure_future(self._stopped.wait()),
+                asyncio.ensure_future(self._watch()),
+            ]
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in tasks:
+                    if task.done() and (error := task.exception()) is not None:
+                        if isinstance(error, grpc.aio.AioRpcError):
+                            return error.code(), error.details() or ""
+                        raise error
+                if tasks[2].done():
+                    return grpc.StatusCode.UNAVAILABLE, "nothing was heard for three ping intervals"
+                if tasks[1].done():
+                    return grpc.StatusCode.OK, ""
+                return await call.code(), await call.details() or ""
+            finally:
+                call.cancel()
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _hello(self) -> session_pb2.Hello:
+        cursors = [
+            session_pb2.Hello.Cursor(
+                match=c.match, seat=wire.seat_to_wire(c.seat), seat_token=c.token, last_seq=c.seq
+            )
+            for c in self._held.values()
+        ]  # fmt: skip
+        return session_pb2.Hello(
+            api_minor=0,
+            sdk=f"chaodipi-sdk/{_version()}",
+            language=f"python/{sys.version_info.major}.{sys.version_info.minor}",
+            bot_version=str(getattr(self._bot, "version", "") or self._bot.__name__),
+            instance=self._instance,
+            resume_token=self._resume_token,
+            cursors=cursors,
+            ruleset_digests={name: resolve(name).digest for name in preset_names()},
+        )
+
+    # ---- the two ends of the stream
+
+    async def _frames(self) -> AsyncIterator[session_pb2.OpenSessionRequest]:
+        """What is queued, all of it in one frame; this is the one writer."""
+        while not self._stopped.is_set():
+            await self._wake.wait()
+            # Let everything that is ready now put its messages in before the batch is taken.
+            await asyncio.sleep(0)
+            self._wake.clear()
+            if self._out:
+                batch, self._out = self._out, []
+                yield session_pb2.OpenSessionRequest(messages=batch)
+
+    def _send(self, **body: Any) -> None:
+        self._out.append(session_pb2.ClientMessage(**body))
+        self._wake.set()
+
+    async def _read(self, call: Any) -> None:
+        self._heard = time.monotonic()
+        self._silence_s = 0.0
+        async for frame in call:
+            self._heard = time.monotonic()
+            for index, message in enumerate(frame.messages):
+                self._take(message)
+                if index & 7 == 7:
+                    await asyncio.sleep(0)  # answers leave while a long frame is worked on
+
+    async def _watch(self) -> None:
+        """End when the host has been silent for three ping intervals; measure the loop's lag."""
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.25)
+            self._loop_lag_ms = max(0, int((time.monotonic() - before - 0.25) * 1000))
+            if self._silence_s and time.monotonic() - self._heard > self._silence_s:
+                return
+
+    # ---- messages
+
+    def _take(self, message: session_pb2.ServerMessage) -> None:
+        kind = message.WhichOneof("body")
+        if kind == "seat_update":
+            self._seat_update(message.seat_update)
+        elif kind == "answer_result":
+            self._answer_result(message.answer_result)
+        elif kind == "ping":
+            self._send(pong=session_pb2.Pong(nonce=message.ping.nonce, loop_lag_ms=self._loop_lag_ms))
+        elif kind == "seat_assigned":
+            self._seat_assigned(message.seat_assigned)
+        elif kind == "seat_ended":
+            self._seat_ended(message.seat_ended)
+        elif kind == "welcome":
+            self._welcome(message.welcome)
+        elif kind == "nonce_request":
+            entry = message.nonce_request.entry
+            self._send(entry_nonce=session_pb2.EntryNonce(entry=entry, nonce=self._nonce(entry)))
+        elif kind == "draining":
+            self._pause_s = message.draining.reconnect_after_ms / 1000
+            log.info("the host stops within %d ms", message.draining.stop_within_ms)
+        elif kind == "warning":
+            log.warning("host: %s (%s)", message.warning.message, message.warning.reason)
+
+    def _nonce(self, entry: str) -> bytes:
+        """This bot's share of the seeds; with --seed the same every time, so that a league repeats."""
+        if not self._bot.seed:
+            return secrets.token_bytes(16)
+        return random.Random(f"nonce/{self._bot.seed}/{entry}").randbytes(16)
+
+    def _welcome(self, welcome: session_pb2.Welcome) -> None:
+        if not self._welcomed:
+            log.info("playing as %s on %s (host %s)", welcome.bot, self._server, welcome.server_version)
+        self._welcomed = True
+        self._resume_token = welcome.resume_token
+        self._silence_s = 3 * welcome.ping_interval_ms / 1000
+        most = min(self._max_matches, welcome.limits.max_matches or self._max_matches)
+        wanted = 0 if self._draining else most
+        self._send(availability=session_pb2.Availability(max_matches=wanted, draining=self._draining))
+
+    def _seat_assigned(self, assigned: session_pb2.SeatAssigned) -> None:
+        seat = wire.seat_from_wire(assigned.seat)
+        if assigned.address or seat is None:
+            log.warning("cannot play %s: it runs at %r", assigned.match.name, assigned.address)
+            return
+        channel = self._held.pop(assigned.seat_token, None) if assigned.resumed else None
+        if channel is None:
+            try:
+                ruleset = resolve(assigned.match.ruleset.removeprefix("rulesets/"))
+            except EngineError as error:
+                self._leave(assigned.channel, f"{error}")
+                return
+            if assigned.match.ruleset_digest not in ("", ruleset.digest):
+                self._leave(assigned.channel, f"ruleset {ruleset.name} differs between host and SDK")
+                return
+            bot = self._bot(assigned.match.name, seat)
+            channel = _Channel(assigned.channel, assigned.match.name, seat, assigned.seat_token, ruleset, bot)
+        channel.number = assigned.channel
+        self._channels[assigned.channel] = channel
+        if not assigned.resumed or assigned.ready_within_ms:
+            self._send(seat_ready=session_pb2.SeatReady(channel=assigned.channel))
+
+    def _leave(self, number: int, reason: str) -> None:
+        log.error("leaving a match: %s", reason)
+        self._send(leave_match=session_pb2.LeaveMatch(channel=number, reason=reason[:200]))
+
+    def _seat_ended(self, ended: session_pb2.SeatEnded) -> None:
+        self._channels.pop(ended.channel, None)
+        if self._draining and not self._channels:
+            self.stop()
+
+    def _seat_update(self, update: session_pb2.SeatUpdate) -> None:
+        channel = self._channels.get(update.channel)
+        if channel is None:
+            return
+        if update.HasField("snapshot"):
+            channel.view = wire.view_from_snapshot(update.snapshot, channel.ruleset)
+            channel.seq, channel.deal, channel.lost = update.snapshot.seq, update.snapshot.deal, False
+        for message in update.events:
+            if not self._event(channel, message):
+                return
+        if not update.HasField("decision"):
+            return
+        request = update.decision
+        if request.as_of_seq > channel.seq:
+            self._resync(channel)
+            return
+        self._decide(channel, request)
+
+    def _event(self, channel: _Channel, message: seat_pb2.SeatEvent) -> bool:
+        """Take one event in; False where events are missing."""
+        if message.seq <= channel.seq:
+            return True  # told again after a reconnect
+        if message.seq != channel.seq + 1:
+            self._resync(channel)
+            return False
+        channel.seq = message.seq
+        event = wire.event_from_wire(message, channel.view)
+        if event is None:
+            return True
+        if isinstance(event, DealStarted):
+            channel.deal = message.deal_started.deal
+            channel.view = View(channel.ruleset, channel.seat)
+        channel.view.apply(event)
+        try:
+            channel.bot.on_event(event, channel.view)
+            if isinstance(event, DealEnded):
+                channel.bot.on_deal_end(event, channel.view)
+        except Exception:
+            log.exception("%s seat %s: on_event failed", channel.match, channel.seat)
+        return True
+
+    def _resync(self, channel: _Channel) -> None:
+        if not channel.lost:
+            channel.lost = True
+            log.warning("%s seat %s: events are missing after %d", channel.match, channel.seat, channel.seq)
+            self._send(resync=session_pb2.Resync(channel=channel.number, last_seq=channel.seq))
+
+    def _decide(self, channel: _Channel, request: seat_pb2.DecisionRequest) -> None:
+        decision = Decision(
+            channel.view,
+            match=channel.match,
+            deal=channel.deal,
+            attempt=max(1, request.attempt),
+            time_left_ms=request.time_left_ms,
+        )
+        action = self._answer(channel, decision)
+        self.decisions += 1
+        answer = session_pb2.Answer(
+            channel=channel.number,
+            decision_id=request.decision_id,
+            action=wire.action_to_wire(action),
+            debug_note=decision.note,
+        )
+        self._send(answer=answer)
+
+    def _answer(self, channel: _Channel, decision: Decision) -> Action:
+        """The bot's action, or the default one where it fails or is refused."""
+        if decision.attempt == 1:
+            try:
+                action = channel.bot.decide(decision)
+                decision.check(action)
+                return action
+            except EngineError as error:
+                where = f"{channel.match} deal {channel.deal} seat {channel.seat}"
+                log.warning("%s: %s: %s; the default is played", where, error.reason, error)
+            except Exception:
+                log.exception("%s deal %d seat %s: handler failed", channel.match, channel.deal, channel.seat)
+        self.defaults += 1
+        return default_action(channel.view, channel.seat)
+
+    def _answer_result(self, result: session_pb2.AnswerResult) -> None:
+        status = session_pb2.AnswerResult
+        if result.status in (status.STATUS_RETRY, status.STATUS_REPLACED, status.STATUS_TOO_LATE):
+            name = status.Status.Name(result.status)
+            log.warning("channel %d: %s %s", result.channel, name, result.problem.message)
+
+
+def backoff(failures: int, chance: float) -> float:
+    """Seconds to wait after so many failures: half to all of 0.2 s doubled each time, at most 10 s."""
+    return float(min(_BACKOFF_MOST_S, _BACKOFF_FIRST_S * 2 ** min(failures, 16)) * (0.5 + chance / 2))
+
+
+def _version() -> str:
+    try:
+        return version("chaodipi-sdk")
+    except PackageNotFoundError:
+        return "0"
+
+
+# ---- the command line
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of :func:`run` to *parser*."""
+    parser.add_argument("--server", default=os.environ.get("CHAODIPI_SERVER", ""), help="host:port (CHAODIPI_SERVER)")
+    parser.add_argument("--token", default="", help="the bot's token (better: CHAODIPI_TOKEN)")
+    parser.add_argument("--seed", type=int, default=0, help="for bots that play by chance")
+    parser.add_argument("--max-matches", type=int, default=64, help="seats to hold at the same time")
+    parser.add_argument("--wait", type=float, default=30.0, help="seconds to try to reach the host at first")
+    parser.add_argument("--instance", default="", help="name of this worker; the same name replaces an older one")
+    parser.add_argument("--verbose", action="store_true", help="log more")
+
+
+def run(bot: type[Bot], argv: Sequence[str] | None = None) -> None:
+    """
+    Play *bot* on the host of the flags or of ``CHAODIPI_SERVER`` and ``CHAODIPI_TOKEN``; never returns.
+
+    Ctrl+C or SIGTERM once finishes the running matches, twice leaves at once. Exits with 0 after
+    that, 2 for bad flags, 3 if the host cannot be reached, 4 if it refuses the token, else 1.
+    """
+    parser = argparse.ArgumentParser(description=f"Play {bot.__name__} on a Chao Di Pi host.")
+    arguments(parser)
+    sys.exit(main(bot, parser.parse_args(argv)))
+
+
+def main(bot: type[Bot], args: argparse.Namespace) -> int:
+    """Play *bot* with parsed flags; the exit code."""
+    level = logging.DEBUG if args.verbose else logging.INFO
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    token = args.token or os.environ.get("CHAODIPI_TOKEN", "")
+    for value, name, variable in ((args.server, "--server", "CHAODIPI_SERVER"), (token, "--token", "CHAODIPI_TOKEN")):
+        if not value:
+            print(f"chaodipi-bot: give {name} or set {variable}", file=sys.stderr)
+            return EXIT_USAGE
+    bot.seed = args.seed
+    try:
+        return asyncio.run(_main(bot, args, token))
+    except SessionError as error:
+        print(f"chaodipi-bot: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_OK
+
+
+async def _main(bot: type[Bot], args: argparse.Namespace, token: str) -> int:
+    session = Session(
+        bot,
+        args.server,
+        token,
+        max_matches=args.max_matches,
+        wait_s=args.wait,
+        instance=args.instance or None,
+    )
+    signals = 0
+
+    def on_signal() -> None:
+        nonlocal signals
+        signals += 1
+        if signals == 1:
+            session.drain()
+        else:
+            session.stop()
+
+    loop = asyncio.get_running_loop()
+    with contextlib.suppress(NotImplementedError):  # Windows has no handlers: Ctrl+C ends the loop
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, on_signal)
+    await session.run()
+    log.info("%d decisions, %d by default", session.decisions, session.defaults)
+    return EXIT_OK
