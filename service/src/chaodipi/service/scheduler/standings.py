@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from chaodipi.service.scheduler.margins import SCALES, Margin
-from scipy import stats
+from scipy.special import stdtrit  # type: ignore[import-untyped]  # scipy ships no types
 
 __all__ = ["Estimate", "PairOutcome", "Standing", "estimate", "standings"]
 
@@ -70,7 +70,7 @@ def estimate(values: Sequence[float]) -> Estimate:
     if n == 1:
         return Estimate(mean, None)
     variance = math.fsum((x - mean) ** 2 for x in values) / (n - 1)
-    return Estimate(mean, float(stats.t.ppf(0.975, n - 1)) * math.sqrt(variance / n))
+    return Estimate(mean, float(stdtrit(n - 1, 0.975)) * math.sqrt(variance / n))
 
 
 def correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:

@@ -1,0 +1,5 @@
+"""The command ``chaodipi``."""
+
+from chaodipi.service.cli.app import main
+
+__all__ = ["main"]

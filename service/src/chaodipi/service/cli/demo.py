@@ -1,0 +1,102 @@
+"""``chaodipi demo``: a host, our three baseline bots and a league between them, in one command."""
+
+import asyncio
+import hashlib
+import json
+import secrets as random_bytes
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from chaodipi.engine.errors import RulesetError
+from chaodipi.engine.ruleset import Ruleset, resolve
+from chaodipi.service.boards.board import Secrets
+from chaodipi.service.cli import hosting
+from chaodipi.service.cli.errors import UsageError
+from chaodipi.service.cli.screen import pair_progress, standings_table
+from chaodipi.service.launch import BASELINES, Launcher, baseline_command
+from chaodipi.service.scheduler.league import play_league, results_json
+from chaodipi.service.scheduler.schedule import Entry, Plan
+from chaodipi.service.scheduler.standings import PairOutcome, standings
+from rich.console import Console
+
+__all__ = ["demo", "resolve_preset", "seed_from_text"]
+
+BOT_START_S = 30.0
+
+
+def resolve_preset(name: str) -> Ruleset:
+    """The preset *name*; UsageError with the known names."""
+    try:
+        return resolve(name)
+    except RulesetError as error:
+        raise UsageError(error.message) from error
+
+
+def seed_from_text(text: str | None) -> bytes:
+    """32 bytes: 64 hex digits as they are, other text by its SHA-256, fresh random bytes for None."""
+    if text is None:
+        return random_bytes.token_bytes(32)
+    if len(text) == 64:
+        try:
+            return bytes.fromhex(text)
+        except ValueError:
+            pass
+    return hashlib.sha256(text.encode()).digest()
+
+
+def demo(console: Console, preset: str, boards: int, out: Path, seed: str | None, bots: Sequence[str]) -> None:
+    """Play the demo league into *out* and show its standings; everything started here is stopped on any way out."""
+    ruleset = resolve_preset(preset)
+    names = tuple(bots) or BASELINES
+    secrets = Secrets(seed_from_text(seed), tuple(b"" for _ in names))
+    plan = Plan("demo", ruleset, tuple(Entry.of_bot(name) for name in names), boards, secrets)
+    records = out / "records"
+    try:
+        if records.exists():
+            shutil.rmtree(records)
+        records.mkdir(parents=True)
+    except OSError as error:
+        raise UsageError(f"cannot write to {out}: {error.strerror}") from error
+    console.print(
+        f"ruleset {ruleset.name} {ruleset.digest[:12]}, {2 * plan.pair_count} tables, bots {', '.join(names)}"
+    )
+    console.print(f"seed commitment {secrets.commitment.hex()}", soft_wrap=True)
+    started = time.monotonic()
+    with Launcher(out / "bots") as launcher:
+        outcomes = asyncio.run(_play(console, plan, launcher, records))
+    (out / "results.json").write_text(
+        json.dumps(results_json(plan, outcomes, "points"), indent=1) + "\n", encoding="utf-8"
+    )
+    decisions = sum(outcome.decisions for outcome in outcomes)
+    took = time.monotonic() - started
+    console.print(standings_table(standings(names, outcomes), f"demo, {ruleset.name}"))
+    console.print(
+        f"{2 * len(outcomes)} tables, {decisions:,} decisions in {took:.1f} s; results in {out / 'results.json'}"
+    )
+    console.print(f"seed {secrets.seed.hex()}", soft_wrap=True)
+    console.print(f"check it all: chaodipi replay verify {records}", soft_wrap=True)
+
+
+async def _play(console: Console, plan: Plan, launcher: Launcher, records: Path) -> list[PairOutcome]:
+    names = list(dict.fromkeys(bot for entry in plan.entries for bot in entry.bots))
+    tokens = {name: random_bytes.token_urlsafe(24) for name in names}
+    async with hosting.open_host(tokens) as (host, server):
+        for name in names:
+            launcher.start(name, baseline_command(name), server, tokens[name])
+        return await watched(console, plan, host, launcher, names, records)
+
+
+async def watched(
+    console: Console, plan: Plan, host: hosting.OpenHost, launcher: Launcher, names: list[str], records: Path
+) -> list[PairOutcome]:
+    """Play *plan* while every launched bot is alive; BotExitedError as soon as one is not."""
+
+    async def league() -> list[PairOutcome]:
+        with console.status("waiting for the bots"):
+            await host.wait_for_bots(names, BOT_START_S)
+        with pair_progress(console, plan.pair_count) as progress:
+            return await play_league(plan, host, records, on_outcome=progress.add)
+
+    return await hosting.unless(launcher.watch(), league())

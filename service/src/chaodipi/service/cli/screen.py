@@ -1,0 +1,82 @@
+"""What the commands show on a terminal: progress, and the standings."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from chaodipi.service.scheduler.standings import Estimate, PairOutcome, Standing
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+__all__ = ["PairProgress", "pair_progress", "standings_table"]
+
+
+class PairProgress:
+    """Counts finished pairs and decisions; on a pipe, a plain line every tenth of the way."""
+
+    def __init__(self, console: Console, total: int, done: int) -> None:
+        self.console = console
+        self.total = total
+        self.done = done
+        self.decisions = 0
+        self.started = time.monotonic()
+        self._bar = Progress(
+            TextColumn("pairs"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]:,.0f} decisions/s"),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("pairs", total=total, completed=done, rate=0.0)
+
+    @property
+    def rate(self) -> float:
+        """Decisions a second since the start."""
+        return self.decisions / max(1e-9, time.monotonic() - self.started)
+
+    def add(self, outcome: PairOutcome) -> None:
+        """Count a finished pair."""
+        self.done += 1
+        self.decisions += outcome.decisions
+        self._bar.update(self._task, completed=self.done, rate=self.rate)
+        step = max(1, self.total // 10)
+        if not self.console.is_terminal and (self.done % step == 0 or self.done == self.total):
+            self.console.print(f"pairs {self.done}/{self.total}  {self.rate:,.0f} decisions/s")
+
+
+@contextmanager
+def pair_progress(console: Console, total: int, done: int = 0) -> Iterator[PairProgress]:
+    """A progress bar over *total* pairs for as long as the block runs."""
+    progress = PairProgress(console, total, done)
+    with progress._bar:
+        yield progress
+
+
+def _estimate(value: Estimate, digits: int) -> str:
+    text = f"{value.mean:+.{digits}f}"
+    return text if value.half is None else f"{text} ± {value.half:.{digits}f}"
+
+
+def standings_table(lines: Sequence[Standing], title: str) -> Table:
+    """The standings for people; numbers are means for each pair with 95 % intervals."""
+    table = Table(title=title, caption="means for each table, over pairs of tables, with 95 % intervals")
+    table.add_column("rank", justify="right")
+    table.add_column("entry")
+    for heading in ("pairs", "points", "steps", "win", "rho", "faults"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for line in lines:
+        table.add_row(
+            str(line.rank),
+            line.entry,
+            str(line.pairs),
+            _estimate(line.points, 1),
+            _estimate(line.steps, 2),
+            _estimate(line.win, 2),
+            "–" if line.rho is None else f"{line.rho:+.2f}",
+            str(line.faults),
+        )
+    return table

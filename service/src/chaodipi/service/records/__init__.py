@@ -1,0 +1,1 @@
+"""Records of tables: written once, checked by anyone, read by people."""

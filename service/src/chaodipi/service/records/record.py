@@ -1,0 +1,173 @@
+"""One record for each table: a canonical part and a timing part.
+
+The canonical part is JSON lines with sorted keys: a header, one line for each decision, and the result with the
+revealed board seeds. It holds no clock and no random id, so the same league gives the same bytes. Every line carries
+``chain = SHA256(previous chain + the line without its chain)``, so a changed or missing line shows. Thinking times stand
+beside it in ``NAME.timing.json``.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from chaodipi.engine.actions import Action, Bury, Pass, Play, Show
+from chaodipi.engine.cards import Suit, parse_cards
+from chaodipi.engine.scoring import Settlement
+from chaodipi.service.boards.board import Board, Secrets
+from chaodipi.service.match.table import TableResult, TableSpec
+
+__all__ = ["SCHEMA", "action_from_json", "action_to_json", "record_name", "settlement_to_json", "write_record"]
+
+SCHEMA = "chaodipi/record/1"
+FIRST_CHAIN = hashlib.sha256(SCHEMA.encode()).hexdigest()
+
+
+def canonical(value: dict[str, Any]) -> str:
+    """JSON with sorted keys and no blanks, ASCII only."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def next_chain(chain: str, line: dict[str, Any]) -> str:
+    """The chain value of *line* (without its own) after *chain*."""
+    return hashlib.sha256((chain + canonical(line)).encode()).hexdigest()
+
+
+def chained(lines: Iterator[dict[str, Any]]) -> str:
+    """The text of a record: *lines* with their chain, one a line."""
+    chain, out = FIRST_CHAIN, []
+    for line in lines:
+        chain = next_chain(chain, line)
+        out.append(canonical(line | {"chain": chain}) + "\n")
+    return "".join(out)
+
+
+def action_to_json(action: Action) -> dict[str, Any]:
+    """``{"kind": "play", "cards": "S9 S9"}`` and the like; a showing also has what it names."""
+    if isinstance(action, Pass):
+        return {"kind": "pass"}
+    cards = " ".join(card.text for card in action.cards)
+    if isinstance(action, Show):
+        line: dict[str, Any] = {"kind": "show", "cards": cards}
+        if action.named is not None:
+            line["named"] = action.named.letter
+        if action.looking_back:
+            line["looking_back"] = True
+        return line
+    return {"kind": "bury" if isinstance(action, Bury) else "play", "cards": cards}
+
+
+def action_from_json(line: dict[str, Any]) -> Action:
+    """
+    The inverse of :func:`action_to_json`.
+
+    Raises:
+        MalformedError: an unknown card or trump.
+        ValueError: an unknown kind.
+    """
+    kind = line["kind"]
+    if kind == "pass":
+        return Pass()
+    cards = parse_cards(line["cards"])
+    if kind == "show":
+        named = Suit.parse(line["named"]) if "named" in line else None
+        return Show(cards, named, line.get("looking_back", False))
+    if kind in ("bury", "play"):
+        return Bury(cards) if kind == "bury" else Play(cards)
+    raise ValueError(f"unknown kind of action {kind!r}")
+
+
+def settlement_to_json(settlement: Settlement | None) -> dict[str, Any] | None:
+    """What the deal changed, sides by their text."""
+    if settlement is None:
+        return None
+    return {
+        "score": settlement.score,
+        "stage": settlement.stage.text,
+        "steps": list(settlement.steps),
+        "gained": list(settlement.gained),
+        "levels": {side.text: position.level.letter for side, position in settlement.positions.items()},
+        "award": settlement.award,
+        "heaven": settlement.heaven,
+        "fall_back": settlement.fall_back,
+    }
+
+
+def header_of(spec: TableSpec, board: Board) -> dict[str, Any]:
+    ruleset = spec.ruleset
+    return {
+        "type": "table",
+        "schema": SCHEMA,
+        "table": spec.table_id,
+        "board": board.index,
+        "board_commitment": spec.board_commitment.hex(),
+        "bots": list(spec.bots),
+        "ruleset": {"name": ruleset.name, "digest": ruleset.digest, "values": ruleset.values()},
+        "first_drawer": int(board.first_drawer),
+        "first_deal": board.first_deal,
+        "dealer": None if board.dealer is None else int(board.dealer),
+        "levels": [level.letter for level in board.levels],
+        "on_stage": None if board.on_stage is None else board.on_stage.text,
+        "time": {"play_ms": spec.time.play_ms, "bury_ms": spec.time.bury_ms, "attempts": spec.time.attempts},
+    }
+
+
+def lines_of(spec: TableSpec, board: Board, secrets: Secrets, result: TableResult) -> Iterator[dict[str, Any]]:
+    """The lines of a record, without chains."""
+    yield header_of(spec, board)
+    for seq, decision in enumerate(result.decisions):
+        line: dict[str, Any] = {
+            "type": "decision",
+            "seq": seq,
+            "redeals": decision.redeals,
+            "seat": int(decision.seat),
+            "action": action_to_json(decision.action),
+        }
+        if decision.by_host:
+            line["by_host"] = True
+        if decision.fault:
+            line["fault"] = decision.fault
+        yield line
+    shuffles = 1 + max((decision.redeals for decision in result.decisions), default=0)
+    yield {
+        "type": "result",
+        "how": result.how,
+        "score": result.score,
+        "dealer": None if result.dealer is None else int(result.dealer),
+        "settlement": settlement_to_json(result.settlement),
+        "faults": {str(int(seat)): dict(sorted(kinds.items())) for seat, kinds in sorted(result.faults.items())},
+        "forfeiting_side": None if result.forfeiting_side is None else result.forfeiting_side.text,
+        "note": result.note,
+        "decisions": len(result.decisions),
+        "board_seeds": [secrets.board_seed(board.index, redeal, spec.ruleset).hex() for redeal in range(shuffles)],
+    }
+
+
+def record_name(table_id: str) -> str:
+    """The file name of a table's record."""
+    return table_id.replace("/", "_") + ".jsonl"
+
+
+def write_record(folder: Path, spec: TableSpec, board: Board, secrets: Secrets, result: TableResult) -> str:
+    """
+    Write the record of a table that is over; its file appears whole or not at all.
+
+    The board seed stands in it: call this once *all* tables of the board are over.
+
+    Returns:
+        SHA-256 of the canonical part, hex.
+    """
+    text = chained(lines_of(spec, board, secrets, result))
+    name = record_name(spec.table_id)
+    thinking = {"table": spec.table_id, "think_ms": [decision.think_ms for decision in result.decisions]}
+    _write_whole(folder / name.replace(".jsonl", ".timing.json"), canonical(thinking) + "\n")
+    _write_whole(folder / name, text)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _write_whole(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)

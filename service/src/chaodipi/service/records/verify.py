@@ -1,0 +1,262 @@
+"""Checks a record against the rules: deals again from the revealed seed, plays every decision again, settles again."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chaodipi.engine.actions import Pass
+from chaodipi.engine.cards import Rank, Seat, Side, format_cards
+from chaodipi.engine.deal import Deal
+from chaodipi.engine.errors import EngineError
+from chaodipi.engine.events import Event
+from chaodipi.engine.ruleset import Ruleset, preset_names, resolve
+from chaodipi.engine.scoring import Position, settle
+from chaodipi.service.boards.board import Board, Secrets, plan_board, setup_from_seed
+from chaodipi.service.boards.shuffle import board_commitment, seed_commitment
+from chaodipi.service.records.record import FIRST_CHAIN, SCHEMA, action_from_json, next_chain, settlement_to_json
+
+__all__ = ["Mismatch", "Record", "RecordError", "Step", "replayed", "verify"]
+
+
+class RecordError(ValueError):
+    """The file is no record at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """
+    One thing that does not match.
+
+    Attributes:
+        kind: chain, order, card, play, score, seed, board, or ruleset.
+        line: Line of the file, from 1.
+    """
+
+    kind: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.kind}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record's lines, parsed: *numbered* are the decisions with their lines in the file."""
+
+    header: dict[str, Any]
+    numbered: tuple[tuple[int, dict[str, Any]], ...]
+    result: dict[str, Any]
+    last_line: int
+    chain_fault: Mismatch | None
+
+    @classmethod
+    def read(cls, path: Path) -> "Record":
+        """
+        Read a record's canonical part.
+
+        Raises:
+            RecordError: unreadable, or not a header, decisions and a result; the message names the line.
+        """
+        try:
+            texts = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise RecordError(f"{path}: cannot be read: {error}") from error
+        lines: list[dict[str, Any]] = []
+        for number, text in enumerate(texts, 1):
+            try:
+                line = json.loads(text)
+            except ValueError as error:
+                raise RecordError(f"{path}: line {number} is not JSON") from error
+            if not isinstance(line, dict):
+                raise RecordError(f"{path}: line {number} is not an object")
+            lines.append(line)
+        if not lines or lines[0].get("schema") != SCHEMA:
+            raise RecordError(f"{path}: line 1 is not the header of a {SCHEMA}")
+        if lines[-1].get("type") != "result":
+            raise RecordError(f"{path}: cut off: line {len(lines)} is not the result")
+        fault = _chain_fault(lines)
+        decisions = tuple((number, line) for number, line in enumerate(lines[1:-1], 2))
+        return cls(lines[0], decisions, lines[-1], len(lines), fault)
+
+    def ruleset(self) -> Ruleset:
+        """The ruleset by its values; EngineError if they are none."""
+        said = self.header["ruleset"]
+        return resolve(preset_names()[0]).override(said["values"], name=said["name"])
+
+    def board(self, ruleset: Ruleset) -> Board:
+        """The board as the header states it."""
+        header = self.header
+        levels = (Rank.parse(header["levels"][0]), Rank.parse(header["levels"][1]))
+        return Board(
+            index=header["board"],
+            ruleset=ruleset,
+            first_drawer=Seat(header["first_drawer"]),
+            first_deal=header["first_deal"],
+            dealer=None if header["dealer"] is None else Seat(header["dealer"]),
+            levels=levels,
+            on_stage={None: None, "02": Side.SIDE_02, "13": Side.SIDE_13}[header["on_stage"]],
+        )
+
+    def deal(self, board: Board, redeals: int) -> Deal:
+        """The deal after *redeals* redeals, by the revealed seed; IndexError if that is not in the record."""
+        return Deal(setup_from_seed(board, bytes.fromhex(self.result["board_seeds"][redeals]), redeals))
+
+
+def _chain_fault(lines: list[dict[str, Any]]) -> Mismatch | None:
+    chain = FIRST_CHAIN
+    for number, line in enumerate(lines, 1):
+        chain = next_chain(chain, {key: value for key, value in line.items() if key != "chain"})
+        if line.get("chain") != chain:
+            return Mismatch(
+                "chain", number, "was changed after it was written, or a line before it is missing or moved"
+            )
+    return None
+
+
+def verify(path: Path, league: Mapping[str, Any] | None = None) -> list[Mismatch]:
+    """
+    Everything in the record at *path* that does not match; empty if all does.
+
+    Args:
+        league: The league's ``results.json``; with it, the board seeds are checked against the league's own seed.
+
+    Raises:
+        RecordError: the file is no record.
+    """
+    record = Record.read(path)
+    found = [record.chain_fault] if record.chain_fault else []
+    try:
+        found += _verify(record, league)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise RecordError(f"{path}: a field is missing or of the wrong type: {error!r}") from error
+    return found
+
+
+def _verify(record: Record, league: Mapping[str, Any] | None) -> Iterator[Mismatch]:
+    try:
+        ruleset = record.ruleset()
+        board = record.board(ruleset)
+    except (EngineError, ValueError) as error:
+        yield Mismatch("ruleset", 1, str(error))
+        return
+    if ruleset.digest != record.header["ruleset"]["digest"]:
+        yield Mismatch("ruleset", 1, f"the values have the digest {ruleset.digest}")
+    yield from _check_seeds(record, board, league)
+    yield from _check_play(record, board)
+
+
+def _check_seeds(record: Record, board: Board, league: Mapping[str, Any] | None) -> Iterator[Mismatch]:
+    seeds: list[str] = record.result["board_seeds"]
+    if board_commitment(bytes.fromhex(seeds[0])).hex() != record.header["board_commitment"]:
+        yield Mismatch("seed", record.last_line, "the revealed board seed is not the one committed to in line 1")
+    if league is None:
+        return
+    secrets = Secrets(bytes.fromhex(league["seed"]), tuple(bytes.fromhex(nonce) for nonce in league["nonces"]))
+    if seed_commitment(secrets.seed).hex() != league["seed_commitment"]:
+        yield Mismatch("seed", 1, "the league's seed is not the one it committed to")
+    for redeals, seed in enumerate(seeds):
+        if secrets.board_seed(board.index, redeals, board.ruleset).hex() != seed:
+            yield Mismatch(
+                "seed", record.last_line, f"shuffle {redeals} of board {board.index} is not from the league's seed"
+            )
+    place = board.index if league["shared_boards"] else board.index % league["boards_per_pairing"]
+    if plan_board(board.ruleset, secrets, board.index, place) != board:
+        yield Mismatch("board", 1, f"board {board.index} of this league has another dealer, first drawer or level")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One decision played again: the deal after it and the events it brought, or what is wrong with it."""
+
+    decision: dict[str, Any]
+    deal: Deal
+    events: tuple[Event, ...] = ()
+    mismatch: Mismatch | None = None
+
+
+def replayed(record: Record, board: Board) -> Iterator[Step]:
+    """Play the decisions one by one; the first that cannot be played is the last step."""
+    deal: Deal | None = None
+    for seq, (number, line) in enumerate(record.numbered):
+        redeals = line["redeals"]
+        if deal is None or redeals != deal.setup.redeals:
+            if redeals != (0 if deal is None else deal.setup.redeals + 1):
+                fault = _order(number, f"redeal {redeals} out of order")
+                yield Step(line, deal or record.deal(board, 0), mismatch=fault)
+                return
+            deal = record.deal(board, redeals)
+        mismatch = _fault_of(deal, number, line, seq)
+        if mismatch is not None:
+            yield Step(line, deal, mismatch=mismatch)
+            return
+        yield Step(line, deal, deal.act(Seat(line["seat"]), action_from_json(line["action"])))
+
+
+def _order(number: int, text: str) -> Mismatch:
+    return Mismatch("order", number, text)
+
+
+def _fault_of(deal: Deal, number: int, line: dict[str, Any], seq: int) -> Mismatch | None:
+    if line.get("type") != "decision" or line.get("seq") != seq:
+        return _order(number, f"decision {seq} expected here, found {line.get('seq')}")
+    if deal.over:
+        return _order(number, "a decision after the deal was over")
+    if deal.to_act != line["seat"]:
+        return _order(number, f"seat {line['seat']} acts, but seat {deal.to_act} was to act")
+    seat = Seat(line["seat"])
+    try:
+        action = action_from_json(line["action"])
+        if not isinstance(action, Pass):
+            missing = Counter(action.cards) - Counter(deal.view.hands[seat])
+            if missing:
+                text = f"seat {seat} does not hold {format_cards(sorted(missing.elements()))}"
+                return Mismatch("card", number, text)
+        deal.check(seat, action)
+    except (EngineError, ValueError) as error:
+        reason = f"{error.reason}: " if isinstance(error, EngineError) else ""
+        return Mismatch("play", number, f"seat {seat}: {reason}{error}")
+    return None
+
+
+def _check_play(record: Record, board: Board) -> Iterator[Mismatch]:
+    deal: Deal | None = None
+    for step in replayed(record, board):
+        deal = step.deal
+        if step.mismatch is not None:
+            yield step.mismatch
+            return
+    result, last = record.result, record.last_line
+    if result["decisions"] != len(record.numbered):
+        yield _order(last, f"{len(record.numbered)} decisions stand here, the result counts {result['decisions']}")
+    end = None if deal is None else deal.view.end
+    if result["how"] != "played":
+        if end is not None and end.how == "played":
+            yield Mismatch("score", last, f"the deal was played to its end, the result says {result['how']}")
+        return
+    if deal is None or end is None or end.how != "played":
+        yield _order(last, "the result says played, but the deal is not at its end")
+        return
+    dealer = deal.view.dealer
+    if dealer is None or dealer != result["dealer"]:
+        yield Mismatch("score", last, f"dealer {result['dealer']}; played again: {dealer}")
+        return
+    settlement = settle(
+        board.ruleset,
+        dealer,
+        end.score,
+        {side: Position(board.levels[side]) for side in Side},
+        order=deal.view.order,
+        last_winner=None if end.last_winner is None else end.last_winner.side,
+        last_play=end.last_play,
+    )
+    again = settlement_to_json(settlement) or {}
+    if result["score"] not in (end.score, settlement.score):
+        yield Mismatch("score", last, f"score {result['score']}; played again: {settlement.score}")
+    said = result["settlement"] or {}
+    for key, value in again.items():
+        if said.get(key) != value:
+            yield Mismatch("score", last, f"settlement.{key} {said.get(key)!r}; settled again: {value!r}")

@@ -1,0 +1,144 @@
+"""Records: the same bytes from the same league, true ones verify, and every kind of change is named."""
+
+import json
+
+import pytest
+from chaodipi.engine.ruleset import resolve
+from chaodipi.service.boards.board import Secrets
+from chaodipi.service.records.record import chained, record_name
+from chaodipi.service.records.show import show
+from chaodipi.service.records.verify import RecordError, verify
+from chaodipi.service.scheduler.league import play_league, results_json
+from chaodipi.service.scheduler.schedule import Entry, Plan
+
+from tests.league.stand_in import StandInHost, default_brain, high, shower
+
+BRAINS = {"low": default_brain, "shower": shower, "high": high}
+PLAN = Plan(
+    "t", resolve("ming_chao"), tuple(map(Entry.of_bot, BRAINS)), 8, Secrets(b"s" * 32, (b"a", b"b", b"")), shared=False
+)
+
+
+async def played(folder, in_flight=8, plan=PLAN):
+    outcomes = await play_league(plan, StandInHost(BRAINS, stagger=True), folder, tables_in_flight=in_flight)
+    return results_json(plan, outcomes, "points")
+
+
+@pytest.fixture
+async def league(tmp_path):
+    return tmp_path, await played(tmp_path)
+
+
+async def test_true_records_verify(league):
+    folder, results = league
+    records = sorted(folder.glob("*.jsonl"))
+    assert len(records) == 48
+    assert [found for path in records for found in verify(path, results)] == []
+
+
+async def test_the_same_league_gives_the_same_bytes(tmp_path):
+    one = await played(tmp_path / "one", 1)
+    many = await played(tmp_path / "many", 16)
+    assert one == many
+    for path in sorted((tmp_path / "one").glob("*.jsonl")):
+        assert path.read_bytes() == (tmp_path / "many" / path.name).read_bytes()
+
+
+async def test_shared_boards_are_revealed_only_after_all_their_tables(tmp_path):
+    plan = Plan("t", PLAN.ruleset, PLAN.entries, 2, PLAN.secrets, shared=True)
+    host = StandInHost(BRAINS)
+    seen = []
+
+    async def save(ready):
+        board = ready.pair.board.index
+        seen.append(sum(name.startswith(f"t/{board:05d}/") for name in host.played))
+
+    await play_league(plan, host, tmp_path, save=save, tables_in_flight=2)
+    assert seen == [6] * 6
+
+
+def change_play(lines):
+    """A card of the first play becomes one that is not held."""
+    at = next(i for i, line in enumerate(lines) if line.get("action", {}).get("kind") == "play")
+    held = lines[at]["action"]["cards"].split()
+    lines[at]["action"]["cards"] = " ".join(["rj"] * 3 if held[0] != "rj" else ["bj"] * 3)
+
+
+def break_follow(lines):
+    """The second play of the first trick contributes too few cards."""
+    plays = [line for line in lines if line.get("action", {}).get("kind") == "play"]
+    bury = next(line for line in lines if line.get("action", {}).get("kind") == "bury")
+    bury["action"]["cards"] = bury["action"]["cards"].rsplit(" ", 1)[0]
+    assert plays
+
+
+def wrong_score(lines):
+    lines[-1]["score"] += 10
+
+
+def wrong_settlement(lines):
+    lines[-1]["settlement"]["steps"] = [9, 9]
+
+
+def wrong_seed(lines):
+    lines[-1]["board_seeds"][0] = "00" * 32
+
+
+def swapped(lines):
+    lines[3], lines[4] = lines[4], lines[3]
+
+
+def dropped(lines):
+    del lines[-2]
+
+
+def wrong_level(lines):
+    lines[0]["first_drawer"] = (lines[0]["first_drawer"] + 1) % 4
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (change_play, "card"),
+        (break_follow, "play"),
+        (wrong_score, "score"),
+        (wrong_settlement, "score"),
+        (wrong_seed, "seed"),
+        (swapped, "order"),
+        (dropped, "order"),
+        (wrong_level, "board"),
+    ],
+)
+async def test_every_change_is_named_even_if_the_chain_was_made_anew(league, change, kind):
+    folder, results = league
+    path = folder / record_name("t/00000/low-shower/1")
+    lines = [json.loads(text) for text in path.read_text().splitlines()]
+    for line in lines:
+        del line["chain"]
+    change(lines)
+    path.write_text(chained(iter(lines)))
+    kinds = {found.kind for found in verify(path, results)}
+    assert kind in kinds
+    assert "chain" not in kinds
+
+
+async def test_a_change_breaks_the_chain(league):
+    folder, results = league
+    path = folder / record_name("t/00000/low-shower/1")
+    text = path.read_text()
+    path.write_text(text.replace('"bots":["low"', '"bots":["xxx"', 1))
+    assert [str(found) for found in verify(path, results)] == [
+        "line 1: chain: was changed after it was written, or a line before it is missing or moved"
+    ]
+    path.write_text("".join(text.splitlines(keepends=True)[:-1]))
+    with pytest.raises(RecordError, match="cut off"):
+        verify(path, results)
+
+
+async def test_show_reads_like_a_deal(league):
+    folder, _ = league
+    text = "\n".join(show(folder / record_name("t/00000/low-shower/1")))
+    assert "seats    0: low  1: shower  2: low  3: shower" in text
+    assert "trick  1 " in text
+    assert "result   played, catchers" in text
+    assert "STOP" not in text
