@@ -483,3 +483,27 @@ def test_default_follow_is_the_lowest_legal_one(ruleset):
                 compared += 1
             deal.act(seat, random_action(deal, seat, rng))
     assert compared > 100
+
+
+def test_a_throw_with_a_510k_that_is_good_by_itself_is_ruffed_as_an_ordinary_throw() -> None:
+    """Q116 (2): no component of DA DK DT D5 is beaten, so four trumps of a void seat win it."""
+    hands = {
+        Seat.S0: parse_cards("DA DK DT D5"),
+        Seat.S1: parse_cards("S3 S4 S6 S7"),
+        Seat.S2: parse_cards("C2 C3 C4 C6"),
+        Seat.S3: parse_cards("C7 C9 CJ CQ"),
+    }
+    deal = Deal.from_position(
+        resolve("ming_chao"),
+        hands,
+        dealer=Seat.S0,
+        levels=(Rank.EIGHT, Rank.EIGHT),
+        phase=Phase.LEAD,
+        trump=Suit.SPADES,
+        tricks_left=1,
+    )
+
+    for seat in (Seat.S0, Seat.S1, Seat.S2, Seat.S3):
+        deal.play(seat, hands[seat])
+
+    assert deal.view.tricks[-1].winner == Seat.S1

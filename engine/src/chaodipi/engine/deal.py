@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from chaodipi.engine.actions import Action, ActionKind, Bury, Pass, Play, Show
 from chaodipi.engine.cards import HEART_FIVE, SEATS, Card, Rank, Seat, Side, Suit, points_of
 from chaodipi.engine.defaults import default_key
-from chaodipi.engine.errors import MalformedError, RuleError, RulesetError
+from chaodipi.engine.errors import MalformedError, RuleError
 from chaodipi.engine.events import (
     Booked,
     BottomTaken,
@@ -42,14 +42,14 @@ from chaodipi.engine.events import (
 )
 from chaodipi.engine.follow import Follows, default_follow, legal_follows
 from chaodipi.engine.lead import LeadResult, check_lead
-from chaodipi.engine.ruleset import Ruleset
+from chaodipi.engine.ruleset import Ruleset, check_playable
 from chaodipi.engine.rungs import turned_trump
 from chaodipi.engine.scoring import dig_multiplier
 from chaodipi.engine.showing import check_show, legal_shows
 from chaodipi.engine.trick import winner_index
 from chaodipi.engine.view import View
 
-__all__ = ["Deal", "LegalActions", "Setup", "check_playable", "default_bury"]
+__all__ = ["Deal", "LegalActions", "Setup", "default_bury"]
 
 _KINDS: dict[Phase, tuple[ActionKind, ...]] = {
     Phase.DECLARE: (ActionKind.SHOW, ActionKind.PASS),
@@ -115,21 +115,6 @@ class _Offers:
     current: Seat | None = None
 
 
-def check_playable(ruleset: Ruleset) -> None:
-    """
-    Do nothing if the engine can deal *ruleset*.
-
-    Raises:
-        RulesetError: a value whose rules are not yet in the engine, by its key.
-    """
-    if ruleset.dark:
-        raise RulesetError("dark = True is not played yet", "dark")
-    if ruleset.overcall not in ("ladder", "four_modes"):
-        raise RulesetError(f"overcall = {ruleset.overcall!r} is not played yet", "overcall")
-    if ruleset.stir == "first_trick":
-        raise RulesetError("stir = 'first_trick' is not played yet", "stir")
-
-
 class Deal:
     """
     One deal of four seats.
@@ -154,6 +139,7 @@ class Deal:
         self._deal_on()
 
     def _begin(self, setup: Setup, bottom: tuple[Card, ...]) -> None:
+        self._around_510k = False
         self.setup = setup
         self.ruleset = setup.ruleset
         self.events: list[Event] = []
@@ -555,6 +541,8 @@ class Deal:
         order = self.view.order
         whole = order.sort(cards)
         failed = lead is not None and lead.failed
+        if lead is not None:
+            self._around_510k = lead.around_510k
         self._emit(Played(seat, lead.played if lead is not None else whole, whole if failed else None))
         if failed and self.ruleset.throw_penalty:
             # The dealer side's mistake is the catchers' gain (S1-81, S1-82, Q52).
@@ -569,7 +557,8 @@ class Deal:
 
     def _end_trick(self) -> None:
         view = self.view
-        best = view.trick[winner_index(view.order, [play.cards for play in view.trick])]
+        plays = [play.cards for play in view.trick]
+        best = view.trick[winner_index(view.order, plays, around_510k=self._around_510k)]
         points = sum(points_of(play.cards) for play in view.trick)
         taken = 0 if self._is_dealer_side(best.seat) else points
         self._emit(TrickEnded(best.seat, points, view.score + taken))

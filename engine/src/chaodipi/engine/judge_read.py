@@ -6,7 +6,7 @@ from typing import Any
 
 from chaodipi.engine.cards import Card, Rank, Seat, Side, parse_cards
 from chaodipi.engine.errors import MalformedError
-from chaodipi.engine.ruleset import Ruleset, resolve
+from chaodipi.engine.ruleset import Ruleset, check_playable, resolve
 from chaodipi.engine.scoring import Position
 
 __all__ = ["Fields", "read_positions", "read_ruleset"]
@@ -114,7 +114,9 @@ def read_ruleset(fields: Fields) -> Ruleset:
     if isinstance(value, Mapping) and set(value) <= {"base", "overrides"} and isinstance(value.get("base"), str):
         overrides = value.get("overrides", {})
         if isinstance(overrides, Mapping):
-            return resolve(value["base"], overrides)
+            ruleset = resolve(value["base"], overrides)
+            check_playable(ruleset)
+            return ruleset
     raise MalformedError("FIELD_INVALID", "a preset's name, or an object with base and overrides", "ruleset")
 
 

@@ -24,12 +24,14 @@ class LeadResult:
         throw: Several components were led together.
         failed: One of them was beaten.
         beaten: The beaten components' cards.
+        around_510k: The throw stands only because its 510K counts as a component (Q116.3).
     """
 
     played: tuple[Card, ...]
     throw: bool = False
     failed: bool = False
     beaten: tuple[tuple[Card, ...], ...] = ()
+    around_510k: bool = False
 
 
 def lead_shape(order: Order, cards: Sequence[Card]) -> Shape:
@@ -67,7 +69,7 @@ def check_lead(order: Order, cards: Sequence[Card], others: Sequence[Sequence[Ca
         # The 510K itself is never beaten (Q60); the throw stands if the rest is good (Q116.3).
         parts = decompose(order, shape.cls, rest)
         if not any(_is_beaten(order, shape.cls, part, held) for part in parts):
-            return LeadResult(whole, throw=True)
+            return LeadResult(whole, throw=True, around_510k=True)
     forced = min(beaten, key=lambda part: (part.top, len(part.cards), part.cards[0].suit))
     return LeadResult(forced.cards, throw=True, failed=True, beaten=tuple(part.cards for part in beaten))
 

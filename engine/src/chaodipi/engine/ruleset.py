@@ -14,7 +14,7 @@ from typing import Any
 
 from chaodipi.engine.errors import RulesetError
 
-__all__ = ["KEYS", "Key", "Ruleset", "preset_names", "resolve"]
+__all__ = ["KEYS", "Key", "Ruleset", "check_playable", "preset_names", "resolve"]
 
 Rungs = tuple[str, ...]
 Pairs = tuple[tuple[str, int], ...]
@@ -345,6 +345,42 @@ def _check_together(r: Ruleset) -> None:
         raise RulesetError("stir_strength = 'any' needs show_once = True, or stirring would never end", "show_once")
     if r.stir != "none" and r.bottom == 0:
         raise RulesetError("stir needs a bottom", "stir")
+
+
+NOT_PLAYED: dict[str, tuple[Any, ...]] = {
+    "decks": (1, 3),
+    "triples": (True,),
+    "dark": (True,),
+    "overcall": ("jokers", "dark_pair", "correction"),
+    "dealer_seat": ("placing",),
+    "no_declare_first": ("turn_for_dealer",),
+    "stir": ("first_trick",),
+    "stir_order": ("dealer_first",),
+    "jump": (True,),
+    "first_deal_knockout": (True,),
+    "fall_back": ("table",),
+    "heaven": ("both",),
+    "past_ace": ("next_lap", "flag", "wrap"),
+    "payout": ("bao",),
+    "match": ("deals", "best_of_three"),
+    "irregularities": ("dark", "timed"),
+}
+"""Values that have their place in a ruleset but no rules in the engine yet."""
+
+
+def check_playable(ruleset: Ruleset) -> None:
+    """
+    Do nothing if the engine carries out every value of *ruleset*.
+
+    Raises:
+        RulesetError: a value whose rules are not in the engine yet, by its key.
+    """
+    for key, values in NOT_PLAYED.items():
+        if getattr(ruleset, key) in values:
+            raise RulesetError(f"{key} = {getattr(ruleset, key)!r} is not played yet", key)
+    for key in ("heart_five_forced", "heart_five_kept", "blind_stir_fail"):
+        if getattr(ruleset, key):
+            raise RulesetError(f"{key} = {getattr(ruleset, key)!r} is not played yet: only 0 is", key)
 
 
 def preset_names() -> tuple[str, ...]:

@@ -14,19 +14,23 @@ __all__ = ["winner_index"]
 Figure = tuple[int, ...]
 
 
-def winner_index(order: Order, plays: Sequence[Sequence[Card]]) -> int:
+def winner_index(order: Order, plays: Sequence[Sequence[Card]], *, around_510k: bool = True) -> int:
     """
     Index of the winning play among 1…4 *plays* in playing order, the lead first.
 
     The lead must be of one class (or an allowed heart 510K): anything else is the caller's mistake
     (ValueError). A later play wins only if it is strictly higher; equal plays leave the first ahead.
+
+    A thrown lead that holds a 510K of its class is taken to stand as a throw around it, unless
+    *around_510k* is False (then it stood as an ordinary throw): that depends on hands which the
+    table does not show (Q116).
     """
     lead = shape_of(order, plays[0])
     if lead is None:
         raise ValueError("the lead has cards of several classes")
     if lead.k510 is not None:
         return _winner_on_510k(order, lead, plays, [])
-    if lead.is_throw:
+    if lead.is_throw and around_510k:
         rest = take_510k(order, lead.cls, plays[0])
         if rest is not None:
             return _winner_on_510k(order, lead, plays, rest)
