@@ -20,6 +20,7 @@ from chaodipi.engine.cards import SEATS, Rank, Seat, Side
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import EngineError, RuleError
 from chaodipi.engine.events import (
+    Booked,
     Buried,
     DealEnded,
     DealStarted,
@@ -39,6 +40,7 @@ __all__ = [
     "FaultRecorded",
     "Message",
     "Numbered",
+    "Outcome",
     "TableMachine",
     "Update",
     "Verdict",
@@ -76,6 +78,15 @@ class FaultRecorded:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """What belongs to the end of a played deal: what it changed, whose deal it was, what was booked."""
+
+    settlement: Settlement
+    dealer: Seat
+    bookings: tuple[Booked, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Numbered:
     """
     One event as a seat may know it.
@@ -83,13 +94,13 @@ class Numbered:
     Attributes:
         seq: 1, 2, 3 … without gaps for each seat, redeals included.
         by_host: The host acted in the seat's place.
-        settlement: With the end of a played deal only.
+        outcome: With the end of a played deal only.
     """
 
     seq: int
     event: Event | FaultRecorded
     by_host: bool = False
-    settlement: Settlement | None = None
+    outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +233,7 @@ class TableMachine:
         self._ready_deadline_ms = now_ms + spec.time.ready_ms
         self._open: _Open | None = None
         self._hold_ms: int | None = None
+        self._outcome: Outcome | None = None
         self._records: list[DecisionRecord] = []
         self._out: list[Message] = []
 
@@ -488,9 +500,10 @@ class TableMachine:
                 self._flush_all()
 
     def _published_end(self, event: DealEnded) -> None:
-        settlement = self._settle(event) if event.how == "played" else None
-        for state in self._seats.values():
-            state.history.append(Numbered(len(state.history) + 1, event, settlement=settlement))
+        if event.how != "redeal":  # that a deal is dealt again, the next start says
+            self._outcome = outcome = self._settle(event)
+            for state in self._seats.values():
+                state.history.append(Numbered(len(state.history) + 1, event, outcome=outcome))
         self._flush_all()
 
     def _flush_all(self) -> None:
@@ -509,28 +522,26 @@ class TableMachine:
 
     # ---- the end
 
-    def _settle(self, end: DealEnded) -> Settlement:
+    def _settle(self, end: DealEnded) -> Outcome:
         deal = self._deal
         dealer = deal.view.dealer
         assert dealer is not None
-        positions = {side: _position(deal.setup.levels[side]) for side in Side}
-        last = None if end.last_winner is None else end.last_winner.side
-        return settle(
+        settlement = settle(
             deal.ruleset,
             dealer,
             end.score,
-            positions,
+            {side: _position(deal.setup.levels[side]) for side in Side},
             order=deal.view.order,
-            last_winner=last,
+            last_winner=None if end.last_winner is None else end.last_winner.side,
             last_play=end.last_play,
         )
+        return Outcome(settlement, dealer, tuple(deal.view.adjustments))
 
     def _end_deal(self) -> None:
         deal = self._deal
-        end = deal.view.end
-        assert end is not None
-        if end.how != "redeal":
-            self._finish("played", max(0, end.score), deal.view.dealer, self._settle(end))
+        outcome = self._outcome
+        if outcome is not None:
+            self._finish("played", outcome.settlement.score, outcome.dealer, outcome.settlement)
             return
         self._redeals += 1
         if self._redeals > deal.ruleset.redeal_cap:

@@ -1,0 +1,231 @@
+"""The host's values to protocol messages: what :mod:`chaodipi.sdk.wire` does not know of.
+
+Cards, seats, actions and events are converted there, once for both ends.
+"""
+
+import json
+import statistics
+from typing import Any
+
+from chaodipi.engine.actions import Pass
+from chaodipi.engine.cards import SEATS, Seat, Side
+from chaodipi.engine.ruleset import Ruleset
+from chaodipi.sdk.wire import action_to_wire, choice_set_to_wire, event_to_wire, seat_to_wire, side_to_wire
+from chaodipi.service.host.session import (
+    Assigned,
+    Draining,
+    Legal,
+    Outgoing,
+    PingSent,
+    PongSent,
+    SeatMessage,
+    Warned,
+)
+from chaodipi.service.match.machine import Decision, Ended, FaultRecorded, Numbered, Update, Verdict
+from chaodipi.service.match.table import TableResult, TableSpec, TimeControl
+from chaodipi.v1 import cards_pb2, match_pb2, rules_pb2, seat_pb2, session_pb2
+from google.protobuf.duration_pb2 import Duration
+
+__all__ = ["match_result_to_wire", "match_to_wire", "outgoing_to_wire", "ruleset_to_wire"]
+
+_FAULTS: dict[str, int] = {"timeout": 1, "illegal": 2, "malformed": 3, "disconnected": 4, "not_ready": 5}
+
+_INVALID_ARGUMENT = 3
+_FAILED_PRECONDITION = 9
+
+
+def outgoing_to_wire(message: Outgoing) -> session_pb2.ServerMessage:
+    """One message for a bot."""
+    match message:
+        case SeatMessage(message=Update() as update):
+            return session_pb2.ServerMessage(seat_update=_update(message, update))
+        case SeatMessage(message=Verdict() as verdict):
+            return session_pb2.ServerMessage(answer_result=_verdict(message.channel, verdict))
+        case SeatMessage(message=Ended() as ended):
+            result = match_result_to_wire(ended.result)
+            return session_pb2.ServerMessage(seat_ended=session_pb2.SeatEnded(channel=message.channel, result=result))
+        case Assigned():
+            return session_pb2.ServerMessage(seat_assigned=_assigned(message))
+        case PingSent(nonce=nonce):
+            return session_pb2.ServerMessage(ping=session_pb2.Ping(nonce=nonce))
+        case PongSent(nonce=nonce):
+            return session_pb2.ServerMessage(pong=session_pb2.Pong(nonce=nonce))
+        case Draining(stop_within_ms=within):
+            draining = session_pb2.Draining(stop_within_ms=within, reconnect_after_ms=within)
+            return session_pb2.ServerMessage(draining=draining)
+        case Warned():
+            problem = cards_pb2.Problem(
+                code=message.code, reason=message.reason, message=message.message, metadata=message.metadata
+            )
+            return session_pb2.ServerMessage(warning=problem)
+    raise TypeError(f"no message for {type(message).__name__}")
+
+
+def _update(carrier: SeatMessage, update: Update) -> session_pb2.SeatUpdate:
+    out = session_pb2.SeatUpdate(channel=carrier.channel, closed_decision_id=update.closed)
+    for numbered in update.events:
+        event = _event(numbered, carrier.spec)
+        if event is not None:
+            out.events.append(event)
+    if update.decision is not None:
+        out.decision.CopyFrom(_decision(update.decision, carrier.legal))
+    return out
+
+
+def _event(numbered: Numbered, spec: TableSpec) -> seat_pb2.SeatEvent | None:
+    event = numbered.event
+    if isinstance(event, FaultRecorded):
+        fault: Any = _FAULTS.get(event.fault, 0)
+        recorded = seat_pb2.FaultRecorded(seat=seat_to_wire(event.seat), fault=fault, faults=event.faults)
+        return seat_pb2.SeatEvent(seq=numbered.seq, fault_recorded=recorded)
+    outcome = numbered.outcome
+    return event_to_wire(
+        event,
+        numbered.seq,
+        board_commitment=spec.board_commitment,
+        settlement=None if outcome is None else outcome.settlement,
+        dealer=None if outcome is None else outcome.dealer,
+        bookings=() if outcome is None else outcome.bookings,
+        by_host=numbered.by_host,
+    )
+
+
+def _decision(decision: Decision, legal: Legal | None) -> seat_pb2.DecisionRequest:
+    phase: Any = int(decision.phase)
+    allowed: Any = [int(kind) for kind in decision.allowed]
+    out = seat_pb2.DecisionRequest(
+        decision_id=decision.decision,
+        phase=phase,
+        allowed=allowed,
+        as_of_seq=decision.as_of_seq,
+        time_left_ms=decision.time_left_ms,
+        card_count=decision.card_count,
+        attempt=decision.attempt,
+    )
+    if legal is not None:
+        out.legal.complete = legal.complete
+        out.legal.actions.extend(action_to_wire(show) for show in legal.shows)
+        if legal.passing:
+            out.legal.actions.append(action_to_wire(Pass()))
+        out.legal.choice_sets.extend(choice_set_to_wire(choice, legal.kind) for choice in legal.sets)
+    return out
+
+
+def _verdict(channel: int, verdict: Verdict) -> session_pb2.AnswerResult:
+    status: Any = int(verdict.status)
+    out = session_pb2.AnswerResult(
+        channel=channel,
+        decision_id=verdict.decision,
+        status=status,
+        charged_ms=verdict.charged_ms,
+        attempts_left=verdict.attempts_left,
+    )
+    if verdict.reason:
+        code = _FAILED_PRECONDITION if verdict.reason == "STALE_DECISION" else _INVALID_ARGUMENT
+        out.problem.CopyFrom(
+            cards_pb2.Problem(
+                code=code, reason=verdict.reason, message=verdict.message, metadata=dict(verdict.metadata)
+            )
+        )
+    if verdict.applied is not None:
+        out.applied.CopyFrom(action_to_wire(verdict.applied))
+    return out
+
+
+def _assigned(message: Assigned) -> session_pb2.SeatAssigned:
+    return session_pb2.SeatAssigned(
+        channel=message.channel,
+        match=match_to_wire(message.spec, resumed=message.resumed),
+        seat=seat_to_wire(message.seat),
+        seat_token=message.seat_token,
+        ready_within_ms=message.ready_within_ms,
+        resumed=message.resumed,
+    )
+
+
+# ---- matches
+
+
+def _duration(ms: int) -> Duration:
+    return Duration(seconds=ms // 1000, nanos=ms % 1000 * 1_000_000)
+
+
+def _time_control(time: TimeControl) -> match_pb2.TimeControl:
+    return match_pb2.TimeControl(
+        per_decision=_duration(time.play_ms),
+        per_burial=_duration(time.bury_ms),
+        ready_timeout=_duration(time.ready_ms),
+    )
+
+
+def match_to_wire(spec: TableSpec, *, resumed: bool = False) -> match_pb2.Match:
+    """A table that is about to be played, or is (*resumed*), as its seats may know it."""
+    state: Any = match_pb2.Match.STATE_RUNNING if resumed else match_pb2.Match.STATE_WAITING_READY
+    return match_pb2.Match(
+        name=f"matches/{spec.table_id}",
+        state=state,
+        ruleset=f"rulesets/{spec.ruleset.name}",
+        ruleset_digest=spec.ruleset.digest,
+        seats=[
+            match_pb2.Seating(seat=seat_to_wire(seat), bot=f"bots/{bot}")
+            for seat, bot in zip(SEATS, spec.bots, strict=True)
+        ],
+        time_control=_time_control(spec.time),
+        fault_policy=match_pb2.FaultPolicy(attempts_per_decision=spec.time.attempts, max_faults=spec.time.max_faults),
+        max_deals=1,
+    )
+
+
+def match_result_to_wire(result: TableResult) -> match_pb2.MatchResult:
+    """What became of a table: one deal, or none."""
+    reasons = {"forfeit": 2, "host_fault": 4}
+    reason: Any = reasons.get(result.how, 1)
+    out = match_pb2.MatchResult(games=[0, 0], end_reason=reason)
+    settlement = result.settlement
+    if settlement is not None and result.dealer is not None:
+        side = settlement.stage
+        ours = 0 if side == result.dealer.side else 1
+        points = [0, 0]
+        points[side] = settlement.award
+        out.winner = side_to_wire(side)
+        out.deals.add(
+            deal=1,
+            dealer=seat_to_wire(result.dealer),
+            score=result.score,
+            winner=side_to_wire(side),
+            steps=settlement.steps[ours],
+            gained=max(0, settlement.gained[ours]),
+            match_points=points,
+        )
+        for each in Side:
+            position = settlement.positions[each]
+            out.levels.add(side=side_to_wire(each), level=int(position.level), flag=position.flag)
+        if settlement.winner is not None:
+            out.games[settlement.winner] = 1
+    if result.forfeiting_side is not None:
+        out.winner = side_to_wire(result.forfeiting_side.other)
+    for seat in SEATS:
+        out.seats.append(_stats(result, seat))
+    return out
+
+
+def _stats(result: TableResult, seat: Seat) -> match_pb2.SeatStats:
+    own = [record for record in result.decisions if record.seat == seat]
+    times = [record.think_ms for record in own if not record.by_host]
+    return match_pb2.SeatStats(
+        seat=seat_to_wire(seat),
+        decisions=len(own),
+        faults={kind.upper(): count for kind, count in result.faults.get(seat, {}).items()},
+        think_p50_ms=int(statistics.median(times)) if times else 0,
+        think_max_ms=max(times, default=0),
+    )
+
+
+def ruleset_to_wire(ruleset: Ruleset) -> rules_pb2.Ruleset:
+    """A ruleset with every value as JSON text."""
+    return rules_pb2.Ruleset(
+        name=f"rulesets/{ruleset.name}",
+        display_name=ruleset.name,
+        digest=ruleset.digest,
+        values={key: json.dumps(value, ensure_ascii=False) for key, value in ruleset.values().items()},
+    )

@@ -1,0 +1,355 @@
+"""The host: which bots there are, which sessions they have, and which tables they play."""
+
+import asyncio
+import hashlib
+from collections.abc import Iterable, Mapping
+
+import structlog
+from chaodipi.engine.actions import Action
+from chaodipi.engine.errors import MalformedError
+from chaodipi.service.host.errors import HostError, SessionRefused
+from chaodipi.service.host.runner import SeatLink, TableRunner
+from chaodipi.service.host.session import Draining, Greeting, PingSent, Session
+from chaodipi.service.match.table import TableResult, TableSpec
+from chaodipi.service.metrics import Metrics
+
+__all__ = ["Host", "hash_token"]
+
+log = structlog.get_logger("chaodipi.host")
+
+MAX_INSTANCES = 64
+MAX_TABLES = 4096
+PING_INTERVAL_MS = 5_000
+
+
+def hash_token(token: str) -> str:
+    """SHA-256 of *token*, 64 hex characters: all that the host keeps of it."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Host:
+    """
+    The only owner of tasks and timers.
+
+    Attributes:
+        metrics: What it counts.
+        resume_window_s: How long a lost session's seats wait for the bot, clocks running.
+    """
+
+    def __init__(
+        self,
+        tokens: Mapping[str, str] | None = None,
+        *,
+        metrics: Metrics | None = None,
+        resume_window_s: float = 10.0,
+        ping_interval_ms: int = PING_INTERVAL_MS,
+    ) -> None:
+        """*tokens*: name of a bot → :func:`hash_token` of its token."""
+        self.metrics = metrics or Metrics()
+        self.resume_window_s = resume_window_s
+        self.ping_interval_ms = ping_interval_ms
+        self._bots: dict[str, str] = {}
+        self._sessions: dict[str, list[Session]] = {}
+        self._runners: dict[str, TableRunner] = {}
+        self._changed = asyncio.Condition()
+        self._notifying: asyncio.Task[None] | None = None
+        self._pinging: asyncio.Task[None] | None = None
+        self._draining = False
+        self._stopped = asyncio.Event()
+        for name, token_hash in (tokens or {}).items():
+            self.add_bot(name, token_hash)
+
+    # ---- bots
+
+    def add_bot(self, name: str, token_hash: str) -> None:
+        """
+        Let a bot in under *name*.
+
+        Raises:
+            HostError: the token already belongs to another bot; the operator's mistake.
+        """
+        if self._bots.get(token_hash, name) != name:
+            raise HostError(f"the token of {name} already belongs to {self._bots[token_hash]}")
+        self._bots[token_hash] = name
+
+    def authenticate(self, token: str | None) -> str:
+        """
+        The bot that *token* belongs to.
+
+        Raises:
+            SessionRefused: TOKEN_MISSING or TOKEN_INVALID; the bot's mistake.
+        """
+        if not token:
+            raise SessionRefused(16, "TOKEN_MISSING", "no metadata `authorization: Bearer <token>`")
+        name = self._bots.get(hash_token(token))
+        if name is None:
+            raise SessionRefused(16, "TOKEN_INVALID", "the token belongs to no bot of this host")
+        return name
+
+    def online(self) -> dict[str, int]:
+        """Open sessions by bot, bots without one too."""
+        return {name: len(self._sessions.get(name, ())) for name in sorted(set(self._bots.values()))}
+
+    @property
+    def draining(self) -> bool:
+        """Whether nothing new is begun."""
+        return self._draining
+
+    @property
+    def tables_in_flight(self) -> int:
+        """Tables that are being played."""
+        return len(self._runners)
+
+    async def wait_for_bots(self, names: Iterable[str], timeout: float | None = None) -> None:
+        """
+        Wait until every bot of *names* has a session that takes seats.
+
+        Raises:
+            HostError: *timeout* seconds have passed; the message names who is missing.
+        """
+        wanted = sorted(set(names))
+
+        def missing() -> list[str]:
+            return [n for n in wanted if not any(s.max_tables for s in self._sessions.get(n, ()))]
+
+        try:
+            async with asyncio.timeout(timeout), self._changed:
+                await self._changed.wait_for(lambda: not missing())
+        except TimeoutError:
+            raise HostError(f"not connected after {timeout:g} s: {', '.join(missing())}") from None
+
+    # ---- sessions
+
+    def open_session(self, bot: str, greeting: Greeting) -> Session:
+        """
+        A new session of *bot*; an older one of the same instance ends with SESSION_REPLACED.
+
+        Raises:
+            SessionRefused: SERVER_DRAINING, or INSTANCE_LIMIT.
+        """
+        if self._draining:
+            raise SessionRefused(14, "SERVER_DRAINING", "the host is about to stop")
+        sessions = self._sessions.setdefault(bot, [])
+        for old in [s for s in sessions if s.instance == greeting.instance]:
+            old.close(SessionRefused(10, "SESSION_REPLACED", "a newer session of this instance took over"))
+            self.close_session(old)
+        if len(sessions) >= MAX_INSTANCES:
+            raise SessionRefused(8, "INSTANCE_LIMIT", f"{MAX_INSTANCES} sessions of this bot are open")
+        session = Session(bot, greeting)
+        sessions.append(session)
+        self.metrics.session_opened()
+        if self._pinging is None and self.ping_interval_ms:
+            self._pinging = asyncio.get_running_loop().create_task(self._ping())
+        log.info("session_opened", bot=bot, session=session.id, sdk=greeting.sdk, language=greeting.language)
+        return session
+
+    def resume(self, session: Session) -> None:
+        """Give *session* the seats that its bot names by its cursors; call after the welcome is queued."""
+        cursors = {cursor.seat_token: cursor.last_seq for cursor in session.greeting.cursors}
+        if cursors:
+            for link in self._orphans(session.bot):
+                last_seq = cursors.get(link.token)
+                if last_seq is not None:
+                    session.max_tables = max(session.max_tables, len(session.channels) + 1)
+                    link.runner.attach(link, session, last_seq)
+
+    def close_session(self, session: Session) -> None:
+        """The stream of *session* is over; its seats wait for the bot for the resume window."""
+        sessions = self._sessions.get(session.bot, [])
+        if session not in sessions:
+            return
+        sessions.remove(session)
+        session.close()
+        self.metrics.session_closed()
+        links = list(session.channels.values())
+        session.channels.clear()
+        log.info("session_closed", bot=session.bot, session=session.id, seats=len(links))
+        for link in links:
+            link.runner.detach(link, self.resume_window_s)
+        for other in list(sessions):
+            self._adopt(other)
+        self._notify()
+
+    def receive_availability(self, session: Session, max_tables: int, draining: bool) -> None:
+        """The bot takes up to *max_tables* seats in this session; none if *draining*."""
+        session.max_tables = 0 if draining else min(max_tables, MAX_TABLES)
+        self._adopt(session)
+        self._notify()
+
+    def receive_ready(self, session: Session, channel: int) -> None:
+        """The seat on *channel* is ready; unknown channels belong to tables that are over."""
+        link = session.channels.get(channel)
+        if link is not None:
+            link.runner.receive_ready(link)
+
+    def receive_answer(self, session: Session, channel: int, decision: int, action: Action | MalformedError) -> bool:
+        """An answer, or one that cannot be read; False if the channel is not open."""
+        link = session.channels.get(channel)
+        if link is None:
+            return False
+        link.runner.receive_answer(link, decision, action)
+        return True
+
+    def receive_resync(self, session: Session, channel: int, last_seq: int) -> None:
+        """The bot has lost track of the seat on *channel* after *last_seq*."""
+        link = session.channels.get(channel)
+        if link is not None:
+            link.runner.receive_resync(link, last_seq)
+
+    def receive_leave(self, session: Session, channel: int) -> None:
+        """The bot gives the seat on *channel* up."""
+        link = session.channels.pop(channel, None)
+        if link is not None:
+            link.runner.detach(link, 0)
+            self._notify()
+
+    def _orphans(self, bot: str) -> list[SeatLink]:
+        """Seats of *bot* that no session plays."""
+        return [
+            link for runner in self._runners.values() for link in runner.links if link.bot == bot and not link.session
+        ]
+
+    def _adopt(self, session: Session) -> None:
+        """Give *session* seats of its bot that no session plays, as far as it takes them."""
+        if session.free and self._runners:
+            for link in self._orphans(session.bot):
+                if not session.free:
+                    return
+                link.runner.attach(link, session)
+
+    def _notify(self) -> None:
+        """Wake all that wait for bots or free seats; many calls in one pass are one."""
+        if self._notifying is None or self._notifying.done():
+            self._notifying = asyncio.get_running_loop().create_task(self._notify_all())
+
+    async def _notify_all(self) -> None:
+        await asyncio.sleep(0)
+        self._notifying = None
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _ping(self) -> None:
+        nonce = 0
+        while True:
+            await asyncio.sleep(self.ping_interval_ms / 1000)
+            nonce = (nonce + 1) & 0xFFFFFFFF
+            for sessions in list(self._sessions.values()):
+                for session in sessions:
+                    session.send(PingSent(nonce))
+
+    # ---- tables
+
+    async def play_table(self, spec: TableSpec) -> TableResult:
+        """
+        Play one table to its end.
+
+        Waits while the bots seated are busy; if one is not there at all, for ``ready_ms``, after
+        which its seats are played by default actions until it comes. Cancelling stops the table.
+
+        Raises:
+            HostError: the host is stopping, or a table of this id is being played.
+        """
+        if spec.table_id in self._runners:
+            raise HostError(f"table {spec.table_id} is being played")
+        chosen = await self._seats_for(spec)
+        if self._draining:
+            raise HostError("the host is stopping: no new tables")
+        try:
+            runner = TableRunner(spec, self.metrics, self._freed)
+        except Exception:
+            log.exception("table_failed", table=spec.table_id)
+            return TableResult(spec.table_id, "host_fault", 0, None, None, (), note="the table could not be set up")
+        self.metrics.table_started()
+        self._runners[spec.table_id] = runner
+        for link, session in zip(runner.links, chosen, strict=True):
+            if session is not None:
+                runner.attach(link, session)
+        try:
+            return await asyncio.shield(runner.done)
+        except asyncio.CancelledError:
+            runner.stop("cancelled")
+            raise
+        finally:
+            self._runners.pop(spec.table_id, None)
+
+    async def _seats_for(self, spec: TableSpec) -> list[Session | None]:
+        """A session with a free seat for each seat, all or none; None for bots that stay away too long."""
+        loop = asyncio.get_running_loop()
+        waited_since = loop.time()
+        async with self._changed:
+            while True:
+                if self._draining:
+                    raise HostError("the host is stopping: no new tables")
+                chosen = self._choose(spec)
+                if None not in chosen:
+                    return chosen
+                if all(self._could_seat(bot, spec.bots.count(bot)) for bot in spec.bots):
+                    waited_since = loop.time()  # busy bots are waited for without limit
+                    await self._changed.wait()
+                    continue
+                left = waited_since + spec.time.ready_ms / 1000 - loop.time()
+                if left <= 0:
+                    return chosen
+                try:
+                    async with asyncio.timeout(left):
+                        await self._changed.wait()
+                except TimeoutError:
+                    continue
+
+    def _choose(self, spec: TableSpec) -> list[Session | None]:
+        taken: dict[str, int] = {}
+        chosen: list[Session | None] = []
+        for bot in spec.bots:
+            free = [(s.free - taken.get(s.id, 0), s) for s in self._sessions.get(bot, ())]
+            best = max(free, key=lambda pair: pair[0], default=(0, None))
+            session = best[1] if best[0] > 0 else None
+            if session is not None:
+                taken[session.id] = taken.get(session.id, 0) + 1
+            chosen.append(session)
+        return chosen
+
+    def _could_seat(self, bot: str, count: int) -> bool:
+        """Whether *bot* has sessions that together take *count* seats, were none taken."""
+        return sum(session.max_tables for session in self._sessions.get(bot, ())) >= count
+
+    def _freed(self, link: SeatLink) -> None:
+        if link.session is not None:
+            link.session.channels.pop(link.channel, None)
+            link.session = None
+        self._notify()
+
+    # ---- the end
+
+    async def drain(self, timeout_s: float) -> None:
+        """Begin nothing new, tell the bots, and wait up to *timeout_s* for the tables in flight."""
+        self._draining = True
+        self._notify()
+        for sessions in self._sessions.values():
+            for session in sessions:
+                session.send(Draining(int(timeout_s * 1000)))
+        running = [runner.done for runner in self._runners.values()]
+        if running:
+            await asyncio.wait(running, timeout=timeout_s)
+
+    async def stop(self, timeout_s: float = 5.0) -> None:
+        """
+        Stop in this order: nothing new, tables in flight get *timeout_s*, the rest ends as host
+        faults, sessions end. Stop the server after it.
+        """
+        await self.drain(timeout_s)
+        for runner in list(self._runners.values()):
+            runner.stop("the host stopped")
+        for sessions in list(self._sessions.values()):
+            for session in list(sessions):
+                session.close()
+        if self._pinging is not None:
+            self._pinging.cancel()
+            self._pinging = None
+        deadline = asyncio.get_running_loop().time() + 2
+        while any(self._sessions.values()) and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(0.01)
+        self._stopped.set()
+
+    async def wait_stopped(self) -> None:
+        """Wait until :meth:`stop` is done."""
+        await self._stopped.wait()

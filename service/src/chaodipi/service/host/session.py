@@ -1,0 +1,185 @@
+"""A bot's session as the host sees it: its channels, and what waits to be sent. No protobuf."""
+
+import asyncio
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from chaodipi.engine.actions import ActionKind, Show
+from chaodipi.engine.cards import Seat
+from chaodipi.engine.follow import ChoiceSet
+from chaodipi.service.host.errors import SessionRefused
+from chaodipi.service.match.machine import Ended, Update, Verdict
+from chaodipi.service.match.table import TableSpec
+
+if TYPE_CHECKING:
+    from chaodipi.service.host.runner import SeatLink
+
+__all__ = [
+    "Assigned",
+    "Cursor",
+    "Draining",
+    "Greeting",
+    "Legal",
+    "Outgoing",
+    "PingSent",
+    "PongSent",
+    "SeatMessage",
+    "Session",
+    "Warned",
+]
+
+MAX_WAITING = 50_000
+"""Messages that may wait for a slow reader before its session is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a bot got in one seat of one table, see ``Hello.Cursor``."""
+
+    seat_token: str
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What a bot says of itself when it opens a session, see ``Hello``."""
+
+    instance: str = ""
+    bot_version: str = ""
+    sdk: str = ""
+    language: str = ""
+    legal: bool = False
+    immediate: bool = False
+    cursors: tuple[Cursor, ...] = ()
+    ruleset_digests: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A seat for this session; ``ready_within_ms`` 0: already ready."""
+
+    channel: int
+    spec: TableSpec
+    seat: Seat
+    seat_token: str
+    ready_within_ms: int
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Legal:
+    """All legal actions of a decision, as they were when it was asked."""
+
+    shows: tuple[Show, ...]
+    passing: bool
+    kind: ActionKind
+    sets: tuple[ChoiceSet, ...]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SeatMessage:
+    """A message of a table's machine, for one channel."""
+
+    channel: int
+    spec: TableSpec
+    message: Update | Verdict | Ended
+    legal: Legal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PingSent:
+    nonce: int
+
+
+@dataclass(frozen=True, slots=True)
+class PongSent:
+    nonce: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draining:
+    """The host stops within so many milliseconds."""
+
+    stop_within_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something that the bot's author should know; the session goes on."""
+
+    code: int
+    reason: str
+    message: str
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+Outgoing = Assigned | SeatMessage | PingSent | PongSent | Draining | Warned
+
+
+class Session:
+    """
+    One open stream of one bot.
+
+    Attributes:
+        max_tables: Seats that the bot takes at the same time, 0 until it says so.
+        channels: Seats held, by channel.
+        refusal: Why the session was closed; None if it is open or ended in order.
+    """
+
+    def __init__(self, bot: str, greeting: Greeting) -> None:
+        self.bot = bot
+        self.id = secrets.token_hex(8)
+        self.resume_token = secrets.token_urlsafe(18)
+        self.greeting = greeting
+        # A bot that names no instance is a worker of its own.
+        self.instance = greeting.instance or f"#{self.id}"
+        self.max_tables = 0
+        self.channels: dict[int, SeatLink] = {}
+        self.closed = False
+        self.refusal: SessionRefused | None = None
+        self._last_channel = 0
+        self._waiting: list[Outgoing] = []
+        self._wake = asyncio.Event()
+
+    @property
+    def free(self) -> int:
+        """Seats that may be assigned now."""
+        return 0 if self.closed else max(0, self.max_tables - len(self.channels))
+
+    def new_channel(self) -> int:
+        """A channel number, never used before in this session."""
+        self._last_channel += 1
+        return self._last_channel
+
+    def send(self, message: Outgoing) -> None:
+        """Queue *message*; a session whose bot does not read is closed with SLOW_CONSUMER."""
+        if self.closed:
+            return
+        self._waiting.append(message)
+        if len(self._waiting) > MAX_WAITING:
+            self.close(SessionRefused(8, "SLOW_CONSUMER", "the bot does not read what it is sent"))
+            return
+        self._wake.set()
+
+    def close(self, refusal: SessionRefused | None = None) -> None:
+        """End the session; the writer sends what waits, then ends the call."""
+        if not self.closed:
+            self.closed = True
+            self.refusal = refusal
+        self._wake.set()
+
+    async def batch(self) -> list[Outgoing]:
+        """
+        All that waits, at least one message; empty when the session is closed and nothing waits.
+
+        Gives the loop one pass before it takes the batch, so that what is about to be queued goes
+        into the same frame.
+        """
+        await self._wake.wait()
+        await asyncio.sleep(0)
+        batch, self._waiting = self._waiting, []
+        if not self.closed:
+            self._wake.clear()
+        return batch

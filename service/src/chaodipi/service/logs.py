@@ -1,0 +1,44 @@
+"""Logs: one JSON object a line on stderr. Never cards of a running deal, never tokens."""
+
+import logging
+import sys
+from typing import TextIO
+
+import structlog
+
+__all__ = ["configure_logs"]
+
+_SECRET = ("token", "seat_token", "resume_token", "authorization", "cards", "hand", "hands", "bottom", "seed")
+
+
+def _without_secrets(logger: object, name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Replace what must never be in a log, should somebody bind it."""
+    for key in _SECRET:
+        if key in event:
+            event[key] = "(left out)"
+    return event
+
+
+def configure_logs(level: str = "info", stream: TextIO | None = None) -> None:
+    """
+    Write logs from *level* on (debug, info, warning, error) to *stream*, stderr by default.
+
+    Raises:
+        ValueError: no such level; the caller's mistake.
+    """
+    number = logging.getLevelNamesMapping().get(level.upper())
+    if number is None:
+        raise ValueError(f"unknown log level {level!r}: one of debug, info, warning, error")
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _without_secrets,
+            structlog.processors.dict_tracebacks,
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=structlog.PrintLoggerFactory(stream or sys.stderr),
+        cache_logger_on_first_use=False,
+    )

@@ -1,0 +1,1 @@
+"""The services: convert, authorise, call the host, convert back. No decisions here."""

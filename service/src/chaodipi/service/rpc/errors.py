@@ -1,0 +1,52 @@
+"""Refusals as gRPC statuses: canonical code, ``REASON: text``, and google.rpc.ErrorInfo in the trailer."""
+
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+import grpc
+from chaodipi.service.host.errors import SessionRefused
+
+__all__ = ["refuse", "token_of"]
+
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _field(number: int, value: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def error_details(error: SessionRefused) -> bytes:
+    """
+    google.rpc.Status with one google.rpc.ErrorInfo, serialised.
+
+    Written by hand, because the package that has these messages restricts the protobuf version.
+    """
+    info = _field(1, error.reason.encode()) + _field(2, b"chaodipi")
+    for key, value in error.metadata.items():
+        info += _field(3, _field(1, key.encode()) + _field(2, value.encode()))
+    detail = _field(1, b"type.googleapis.com/google.rpc.ErrorInfo") + _field(2, info)
+    return _varint(1 << 3) + _varint(error.code) + _field(2, error.message.encode()) + _field(3, detail)
+
+
+async def refuse(context: Any, error: SessionRefused) -> NoReturn:
+    """End the call of *context* with *error*."""
+    trailer = (("grpc-status-details-bin", error_details(error)),)
+    await context.abort(_CODES[error.code], f"{error.reason}: {error.message}", trailer)
+    raise AssertionError("abort returns never")
+
+
+def token_of(metadata: Iterable[tuple[str, str | bytes]] | None) -> str | None:
+    """The token of ``authorization: Bearer <token>``, None if there is none."""
+    for key, value in metadata or ():
+        if key == "authorization" and isinstance(value, str) and value[:7].lower() == "bearer ":
+            return value[7:].strip() or None
+    return None

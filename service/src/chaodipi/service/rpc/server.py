@@ -1,0 +1,68 @@
+"""The gRPC server: services, health, reflection, and the settings that keep streams alive."""
+
+import grpc
+from chaodipi.service.host.errors import HostError
+from chaodipi.service.host.host import Host
+from chaodipi.service.rpc.session import BotSessionService
+from chaodipi.service.rpc.unary import BotService, RulesService, SystemService
+from chaodipi.v1 import bot_pb2, bot_pb2_grpc, rules_pb2, rules_pb2_grpc, session_pb2, session_pb2_grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+__all__ = ["start_server"]
+
+_OPTIONS = (
+    # Two servers on one port would share its bots by chance.
+    ("grpc.so_reuseport", 0),
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    # Without it the default of 60 s decides when a frozen bot is noticed.
+    ("grpc.http2.ping_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+    ("grpc.max_receive_message_length", 1 << 20),
+    ("grpc.max_send_message_length", 1 << 20),
+)
+
+
+async def start_server(
+    host: Host, address: str = "127.0.0.1:0", *, credentials: grpc.ServerCredentials | None = None
+) -> tuple[grpc.aio.Server, int]:
+    """
+    Serve *host* at *address*; the started server and its port.
+
+    Args:
+        address: ``host:port``; port 0 takes a free one.
+        credentials: For TLS; None: without, for one machine or a private network.
+
+    Raises:
+        HostError: the port is in use, or the address is none; the operator's mistake.
+    """
+    server = grpc.aio.server(options=_OPTIONS)
+    session_pb2_grpc.add_BotSessionServiceServicer_to_server(BotSessionService(host), server)
+    bot_pb2_grpc.add_SystemServiceServicer_to_server(SystemService(host), server)
+    bot_pb2_grpc.add_BotServiceServicer_to_server(BotService(host), server)
+    rules_pb2_grpc.add_RulesServiceServicer_to_server(RulesService(host), server)
+    names = [
+        session_pb2.DESCRIPTOR.services_by_name["BotSessionService"].full_name,
+        bot_pb2.DESCRIPTOR.services_by_name["SystemService"].full_name,
+        bot_pb2.DESCRIPTOR.services_by_name["BotService"].full_name,
+        rules_pb2.DESCRIPTOR.services_by_name["RulesService"].full_name,
+    ]
+    servicer = health.aio.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
+    for name in ["", *names]:
+        await servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
+    reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+    port_text = address.rpartition(":")[2]
+    try:
+        if credentials is None:
+            port = server.add_insecure_port(address)
+        else:
+            port = server.add_secure_port(address, credentials)
+    except RuntimeError as error:
+        raise HostError(f"port {port_text} is in use, or {address} is no address of this machine") from error
+    if port == 0:
+        raise HostError(f"port {port_text} is in use, or {address} is no address of this machine")
+    await server.start()
+    return server, port

@@ -1,0 +1,193 @@
+"""BotSessionService: one reader and one writer for each stream, and frames in between."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import structlog
+from chaodipi.engine.errors import MalformedError
+from chaodipi.engine.ruleset import preset_names, resolve
+from chaodipi.sdk.wire import action_from_wire
+from chaodipi.service import convert
+from chaodipi.service.host.errors import SessionRefused
+from chaodipi.service.host.host import MAX_TABLES, Host
+from chaodipi.service.host.session import Cursor, Greeting, PongSent, Session, Warned
+from chaodipi.service.rpc.errors import refuse, token_of
+from chaodipi.service.version import API_MINOR, CAPABILITIES, server_version
+from chaodipi.v1 import session_pb2, session_pb2_grpc
+
+__all__ = ["MAX_FRAME_BYTES", "BotSessionService"]
+
+log = structlog.get_logger("chaodipi.rpc")
+
+MAX_FRAME_BYTES = 256 * 1024
+MAX_DEBUG_NOTE_BYTES = 4096
+HELLO_TIMEOUT_S = 30.0
+
+Requests = AsyncIterator[session_pb2.OpenSessionRequest]
+
+
+class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
+    """Where bots play."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def OpenSession(self, request_iterator: Any, context: Any) -> None:  # type: ignore[override]
+        """Carry one session from Hello to its end."""
+        host = self._host
+        requests: Requests = aiter(request_iterator)
+        try:
+            bot = host.authenticate(token_of(context.invocation_metadata()))
+            first = await _first_frame(requests)
+            greeting = _greeting(first[0].hello)
+            session = host.open_session(bot, greeting)
+        except SessionRefused as error:
+            await refuse(context, error)
+        reader = asyncio.create_task(self._read(session, requests, first[1:]))
+        try:
+            await context.write(session_pb2.OpenSessionResponse(messages=[self._welcome(session, first[0].hello)]))
+            _warn_of_rulesets(session)
+            host.resume(session)
+            await self._write(session, context)
+        finally:
+            host.close_session(session)
+            reader.cancel()
+            await asyncio.wait([reader])
+        if session.refusal is not None:
+            await refuse(context, session.refusal)
+
+    # ---- in
+
+    async def _read(self, session: Session, requests: Requests, rest: list[session_pb2.ClientMessage]) -> None:
+        """The only reader of a stream; its end ends the session."""
+        try:
+            for message in rest:
+                self._receive(session, message)
+            async for frame in requests:
+                self._host.metrics.frame_in(len(frame.messages))
+                for message in frame.messages:
+                    self._receive(session, message)
+                if session.closed:
+                    break
+        except SessionRefused as error:
+            session.close(error)
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            log.exception("reader_failed", session=session.id, bot=session.bot)
+            session.close(SessionRefused(13, "HOST_FAULT", "an internal error of the host"))
+        finally:
+            session.close()
+
+    def _receive(self, session: Session, message: session_pb2.ClientMessage) -> None:
+        host = self._host
+        kind = message.WhichOneof("body")
+        if kind == "answer":
+            self._answer(session, message.answer)
+        elif kind == "seat_ready":
+            host.receive_ready(session, message.seat_ready.channel)
+        elif kind == "availability":
+            host.receive_availability(session, message.availability.max_matches, message.availability.draining)
+        elif kind == "ping":
+            session.send(PongSent(message.ping.nonce))
+        elif kind == "pong":
+            if message.pong.loop_lag_ms > 1_000:
+                log.info("bot_lags", bot=session.bot, session=session.id, loop_lag_ms=message.pong.loop_lag_ms)
+        elif kind == "resync":
+            host.receive_resync(session, message.resync.channel, message.resync.last_seq)
+        elif kind == "leave_match":
+            host.receive_leave(session, message.leave_match.channel)
+        elif kind == "hello" or kind is None:
+            got = kind or "a message with no body"
+            raise SessionRefused(9, "PROTOCOL_VIOLATION", f"not expected: {got}", {"got": got})
+
+    def _answer(self, session: Session, answer: session_pb2.Answer) -> None:
+        note = len(answer.debug_note.encode())
+        if note > MAX_DEBUG_NOTE_BYTES:
+            text = f"the debug note has {note} bytes, at most {MAX_DEBUG_NOTE_BYTES}; it was left out"
+            session.send(Warned(3, "NOTE_TOO_LARGE", text, {"bytes": str(note)}))
+        action: Any
+        try:
+            action = action_from_wire(answer.action)
+        except MalformedError as error:
+            action = error
+        if not self._host.receive_answer(session, answer.channel, answer.decision_id, action):
+            # Usual at the end of a table: the answer and the end crossed. Nothing is open, nothing is lost.
+            log.debug("channel_unknown", session=session.id, channel=answer.channel)
+
+    # ---- out
+
+    def _welcome(self, session: Session, hello: session_pb2.Hello) -> session_pb2.ServerMessage:
+        return session_pb2.ServerMessage(
+            welcome=session_pb2.Welcome(
+                session=session.id,
+                bot=f"bots/{session.bot}",
+                api_minor=min(hello.api_minor, API_MINOR),
+                capabilities=[name for name in CAPABILITIES if name in hello.capabilities],
+                server_version=server_version(),
+                resume_token=session.resume_token,
+                resume_window_ms=int(self._host.resume_window_s * 1000),
+                ping_interval_ms=self._host.ping_interval_ms,
+                limits=session_pb2.SessionLimits(
+                    max_matches=MAX_TABLES,
+                    max_frame_bytes=MAX_FRAME_BYTES,
+                    max_debug_note_bytes=MAX_DEBUG_NOTE_BYTES,
+                ),
+            )
+        )
+
+    async def _write(self, session: Session, context: Any) -> None:
+        """The only writer of a stream: all that waits goes into one frame, up to its limit."""
+        metrics = self._host.metrics
+        while batch := await session.batch():
+            frame = session_pb2.OpenSessionResponse()
+            size = 0
+            for outgoing in batch:
+                message = convert.outgoing_to_wire(outgoing)
+                length = message.ByteSize() + 8
+                if size + length > MAX_FRAME_BYTES and frame.messages:
+                    await context.write(frame)
+                    metrics.frame_out(len(frame.messages))
+                    frame = session_pb2.OpenSessionResponse()
+                    size = 0
+                frame.messages.append(message)
+                size += length
+            await context.write(frame)
+            metrics.frame_out(len(frame.messages))
+
+
+async def _first_frame(requests: Requests) -> list[session_pb2.ClientMessage]:
+    """The messages of the first frame, of which the first one is Hello."""
+    try:
+        async with asyncio.timeout(HELLO_TIMEOUT_S):
+            frame = await anext(requests)
+    except (StopAsyncIteration, TimeoutError):
+        raise SessionRefused(9, "HELLO_REQUIRED", "the first message must be Hello") from None
+    messages = list(frame.messages)
+    if not messages or messages[0].WhichOneof("body") != "hello":
+        got = (messages[0].WhichOneof("body") if messages else None) or "nothing"
+        raise SessionRefused(9, "HELLO_REQUIRED", f"the first message must be Hello, not {got}", {"got": str(got)})
+    return messages
+
+
+def _greeting(hello: session_pb2.Hello) -> Greeting:
+    return Greeting(
+        instance=hello.instance[:100],
+        bot_version=hello.bot_version[:100],
+        sdk=hello.sdk[:100],
+        language=hello.language[:100],
+        legal=hello.legal_mode == session_pb2.LEGAL_MODE_FACTORED,
+        immediate=hello.event_mode == session_pb2.EVENT_MODE_IMMEDIATE,
+        cursors=tuple(Cursor(cursor.seat_token, cursor.last_seq) for cursor in hello.cursors),
+        ruleset_digests=dict(hello.ruleset_digests),
+    )
+
+
+def _warn_of_rulesets(session: Session) -> None:
+    """Tell the bot which of its rulesets have other values here."""
+    for name, digest in session.greeting.ruleset_digests.items():
+        short = name.removeprefix("rulesets/")
+        if short in preset_names() and resolve(short).digest != digest:
+            ours = resolve(short).digest
+            session.send(Warned(9, "RULESET_MISMATCH", f"{short} has other values here", {"digest": ours}))

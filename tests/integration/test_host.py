@@ -1,0 +1,340 @@
+"""The host over a real socket, with raw clients that know nothing but the protocol."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+import pytest
+from chaodipi.engine.cards import Seat, deck
+from chaodipi.engine.deal import Setup
+from chaodipi.engine.ruleset import resolve
+from chaodipi.engine.view import View
+from chaodipi.sdk.wire import event_from_wire, seat_from_wire
+from chaodipi.service.host.errors import HostError
+from chaodipi.service.host.host import Host, hash_token
+from chaodipi.service.match.table import TableSpec, TimeControl
+from chaodipi.service.rpc.server import start_server
+from chaodipi.v1 import bot_pb2, bot_pb2_grpc, cards_pb2, rules_pb2, rules_pb2_grpc, session_pb2, session_pb2_grpc
+
+RULES = resolve("huanle_2")
+NAMES = ("ant", "bee", "cat", "dog")
+
+
+def table(
+    table_id: str = "t/1", bots: tuple[str, str, str, str] = NAMES, time: TimeControl = TimeControl(), seed: int = 7
+) -> TableSpec:
+    def setup(redeals: int) -> Setup:
+        cards = list(deck(2))
+        random.Random(seed + redeals).shuffle(cards)
+        return Setup(RULES, tuple(cards), redeals=redeals)
+
+    return TableSpec(table_id, RULES, setup, bots, time, b"\1" * 32)
+
+
+@asynccontextmanager
+async def hosting(**options: Any) -> AsyncIterator[tuple[Host, int]]:
+    host = Host({name: hash_token(f"token-{name}") for name in NAMES}, **options)
+    server, port = await start_server(host)
+    try:
+        yield host, port
+    finally:
+        await host.stop(0)
+        await server.stop(1)
+
+
+class Client:
+    """A bot that takes the first legal action; *answer* may replace what it says."""
+
+    def __init__(self, port: int, name: str, *, max_tables: int = 64, instance: str = "") -> None:
+        self.name = name
+        self.seats: dict[int, tuple[Seat, View]] = {}
+        self.results: list[session_pb2.AnswerResult] = []
+        self.assigned: list[session_pb2.SeatAssigned] = []
+        self.ended: list[session_pb2.SeatEnded] = []
+        self.seqs: dict[int, int] = {}
+        self.welcome: session_pb2.Welcome | None = None
+        self.answer: Callable[[Any], cards_pb2.Action | None] | None = None
+        self.silent = False
+        self.asked = asyncio.Event()
+        self._hello = session_pb2.Hello(sdk="raw", instance=instance, legal_mode=session_pb2.LEGAL_MODE_FACTORED)
+        self._max = max_tables
+        self._channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
+        self._call: Any = session_pb2_grpc.BotSessionServiceStub(self._channel).OpenSession(
+            metadata=(("authorization", f"Bearer token-{name}"),)
+        )
+
+    async def run(self) -> None:
+        await self._send(hello=self._hello)
+        await self._send(availability=session_pb2.Availability(max_matches=self._max))
+        async for frame in self._call:
+            out = [reply for message in frame.messages if (reply := self._receive(message)) is not None]
+            if out:
+                await self._call.write(session_pb2.OpenSessionRequest(messages=out))
+
+    async def _send(self, **body: Any) -> None:
+        await self._call.write(session_pb2.OpenSessionRequest(messages=[session_pb2.ClientMessage(**body)]))
+
+    async def close(self) -> None:
+        self._call.cancel()
+        await self._channel.close()
+
+    def _receive(self, message: session_pb2.ServerMessage) -> session_pb2.ClientMessage | None:
+        kind = message.WhichOneof("body")
+        if kind == "welcome":
+            self.welcome = message.welcome
+        elif kind == "seat_assigned":
+            assigned = message.seat_assigned
+            self.assigned.append(assigned)
+            seat = seat_from_wire(assigned.seat)
+            assert seat is not None
+            self.seats[assigned.channel] = (seat, View(RULES, seat))
+            self.seqs[assigned.channel] = 0
+            return session_pb2.ClientMessage(seat_ready=session_pb2.SeatReady(channel=assigned.channel))
+        elif kind == "seat_update":
+            return self._update(message.seat_update)
+        elif kind == "answer_result":
+            self.results.append(message.answer_result)
+        elif kind == "seat_ended":
+            self.ended.append(message.seat_ended)
+        elif kind == "ping":
+            return session_pb2.ClientMessage(pong=session_pb2.Pong(nonce=message.ping.nonce))
+        return None
+
+    def _update(self, update: session_pb2.SeatUpdate) -> session_pb2.ClientMessage | None:
+        channel = update.channel
+        for event in update.events:
+            assert event.seq == self.seqs[channel] + 1
+            self.seqs[channel] = event.seq
+            seat, view = self.seats[channel]
+            if event.WhichOneof("event") == "deal_started":
+                self.seats[channel] = (seat, view := View(RULES, seat))
+            engine_event = event_from_wire(event, view)
+            if engine_event is not None:
+                view.apply(engine_event)
+        if not update.HasField("decision"):
+            return None
+        self.asked.set()
+        if self.silent:
+            return None
+        assert update.decision.as_of_seq == self.seqs[channel]
+        action = self.answer(update.decision) if self.answer is not None else None
+        answer = session_pb2.Answer(
+            channel=channel,
+            decision_id=update.decision.decision_id,
+            action=action or self._first_legal(channel, update.decision),
+        )
+        return session_pb2.ClientMessage(answer=answer)
+
+    def _first_legal(self, channel: int, decision: Any) -> cards_pb2.Action:
+        if decision.legal.actions:
+            return decision.legal.actions[0]  # type: ignore[no-any-return]
+        choice = decision.legal.choice_sets[0]
+        cards = list(choice.forced)
+        pairs = list(choice.pair_pool)[: 2 * choice.choose_pairs]
+        pool = list(choice.pool)
+        for card in pairs:
+            pool.remove(card)
+        cards += pairs
+        cards += pool[: choice.choose_min]
+        if decision.phase == cards_pb2.PHASE_BURY:
+            return cards_pb2.Action(bury=cards_pb2.Bury(cards=cards))
+        return cards_pb2.Action(play=cards_pb2.Play(cards=cards))
+
+
+@asynccontextmanager
+async def seated(port: int, names: tuple[str, ...] = NAMES, **options: Any) -> AsyncIterator[dict[str, Client]]:
+    clients = {name: Client(port, name, **options) for name in names}
+    tasks = [asyncio.create_task(client.run()) for client in clients.values()]
+    try:
+        yield clients
+    finally:
+        for client in clients.values():
+            await client.close()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_table_is_played_over_a_socket() -> None:
+    async with hosting() as (host, port), seated(port) as clients:
+        await host.wait_for_bots(NAMES, 10)
+        result = await asyncio.wait_for(host.play_table(table()), 20)
+        await asyncio.sleep(0.1)
+        assert result.how == "played"
+        assert result.faults == {}
+        assert result.settlement is not None
+        assert host.tables_in_flight == 0
+        for client in clients.values():
+            assert [e.result.deals[0].score for e in client.ended] == [result.score]
+            assert {r.status for r in client.results} == {session_pb2.AnswerResult.STATUS_ACCEPTED}
+            [(_, view)] = client.seats.values()
+            assert view.end is not None
+            assert client.assigned[0].match.ruleset_digest == RULES.digest
+
+
+async def test_many_tables_at_once_on_one_session() -> None:
+    async with hosting() as (host, port), seated(port, max_tables=8):
+        await host.wait_for_bots(NAMES, 10)
+        tables = [host.play_table(table(f"t/{i}", seed=i)) for i in range(20)]
+        results = await asyncio.wait_for(asyncio.gather(*tables), 60)
+        assert [r.how for r in results] == ["played"] * 20
+        assert not any(r.faults for r in results)
+        text = host.metrics.registry.get_sample_value("chaodipi_tables_total", {"ending": "played"})
+        assert text == 20
+
+
+async def test_a_bot_may_hold_all_four_seats() -> None:
+    async with hosting() as (host, port), seated(port, ("ant",)) as clients:
+        await host.wait_for_bots(["ant"], 10)
+        result = await asyncio.wait_for(host.play_table(table(bots=("ant",) * 4)), 20)
+        assert result.how == "played"
+        assert len(clients["ant"].assigned) == 4
+
+
+async def test_a_bad_token_is_refused() -> None:
+    async with hosting() as (_, port):
+        client = Client(port, "eel")
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await client.run()
+        assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED
+        assert (refused.value.details() or "").startswith("TOKEN_INVALID")
+        assert b"TOKEN_INVALID" in dict(refused.value.trailing_metadata() or ())["grpc-status-details-bin"]
+        await client.close()
+
+
+async def test_hello_must_come_first() -> None:
+    async with hosting() as (_, port), grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        call: Any = session_pb2_grpc.BotSessionServiceStub(channel).OpenSession(
+            metadata=(("authorization", "Bearer token-ant"),)
+        )
+        ping = session_pb2.ClientMessage(ping=session_pb2.Ping(nonce=1))
+        await call.write(session_pb2.OpenSessionRequest(messages=[ping]))
+        assert await call.code() == grpc.StatusCode.FAILED_PRECONDITION
+        assert "HELLO_REQUIRED" in await call.details()
+
+
+async def test_an_illegal_answer_is_asked_again_then_replaced() -> None:
+    def wrong(decision: Any) -> cards_pb2.Action | None:
+        if decision.phase in (cards_pb2.PHASE_LEAD, cards_pb2.PHASE_FOLLOW):
+            return cards_pb2.Action(passing=cards_pb2.Pass())
+        return None
+
+    async with hosting() as (host, port), seated(port) as clients:
+        clients["bee"].answer = wrong
+        await host.wait_for_bots(NAMES, 10)
+        time = TimeControl(attempts=2, max_faults=2)
+        result = await asyncio.wait_for(host.play_table(table(time=time)), 20)
+        await asyncio.sleep(0.1)
+        statuses = [r for r in clients["bee"].results if r.status != session_pb2.AnswerResult.STATUS_ACCEPTED]
+        assert [r.status for r in statuses] == [3, 4, 3, 4]
+        assert statuses[0].problem.reason == "WRONG_ACTION_KIND"
+        assert statuses[0].attempts_left == 1
+        assert statuses[1].applied.WhichOneof("kind") == "play"
+        assert result.how == "played"
+        assert result.faults == {Seat.S1: {"illegal": 2}}
+
+
+async def test_a_timeout_is_defaulted() -> None:
+    async with hosting() as (host, port), seated(port) as clients:
+        clients["cat"].silent = True
+        await host.wait_for_bots(NAMES, 10)
+        time = TimeControl(play_ms=50, bury_ms=50, max_faults=2)
+        result = await asyncio.wait_for(host.play_table(table(time=time)), 20)
+        assert result.how == "played"
+        assert result.faults == {Seat.S2: {"timeout": 2}}
+
+
+async def test_a_bot_that_never_comes_is_played_by_default_actions() -> None:
+    async with hosting() as (host, port), seated(port, NAMES[:3]):
+        await host.wait_for_bots(NAMES[:3], 10)
+        result = await asyncio.wait_for(host.play_table(table(time=TimeControl(ready_ms=200))), 20)
+        assert result.how == "played"
+        assert result.faults == {Seat.S3: {"not_ready": 1}}
+        with pytest.raises(HostError, match="dog"):
+            await host.wait_for_bots(NAMES, 0.05)
+
+
+async def test_a_killed_bot_comes_back_and_goes_on() -> None:
+    async with hosting(resume_window_s=10.0) as (host, port), seated(port, NAMES[:3]):
+        first = Client(port, "dog")
+        first.silent = True
+        task = asyncio.create_task(first.run())
+        await host.wait_for_bots(NAMES, 10)
+        playing = asyncio.create_task(host.play_table(table()))
+        await asyncio.wait_for(first.asked.wait(), 10)
+        await first.close()
+        await asyncio.gather(task, return_exceptions=True)
+        async with seated(port, ("dog",)) as again:
+            result = await asyncio.wait_for(playing, 20)
+            assert again["dog"].assigned[0].resumed
+        assert result.how == "played"
+        assert result.faults == {}
+
+
+async def test_a_newer_session_of_an_instance_takes_over() -> None:
+    async with hosting() as (host, port):
+        old = Client(port, "ant", instance="one")
+        task = asyncio.create_task(old.run())
+        await host.wait_for_bots(["ant"], 10)
+        async with seated(port, ("ant",), instance="one"):
+            with pytest.raises(grpc.aio.AioRpcError) as ended:
+                await asyncio.wait_for(task, 10)
+            assert ended.value.code() == grpc.StatusCode.ABORTED
+            assert "SESSION_REPLACED" in (ended.value.details() or "")
+        await old.close()
+
+
+async def test_a_setup_that_fails_is_a_host_fault_and_the_others_go_on() -> None:
+    def broken(redeals: int) -> Setup:
+        raise RuntimeError("no cards")
+
+    async with hosting() as (host, port), seated(port):
+        await host.wait_for_bots(NAMES, 10)
+        bad = TableSpec("t/bad", RULES, broken, NAMES)
+        results = await asyncio.wait_for(asyncio.gather(host.play_table(bad), host.play_table(table())), 20)
+        assert [r.how for r in results] == ["host_fault", "played"]
+
+
+async def test_stopping_ends_tables_as_host_faults_and_sessions_in_order() -> None:
+    host = Host({name: hash_token(f"token-{name}") for name in NAMES})
+    server, port = await start_server(host)
+    clients = [Client(port, name) for name in NAMES]
+    for client in clients:
+        client.silent = True
+    tasks = [asyncio.create_task(client.run()) for client in clients]
+    await host.wait_for_bots(NAMES, 10)
+    playing = asyncio.create_task(host.play_table(table()))
+    await asyncio.sleep(0.2)
+    await host.stop(0.1)
+    await server.stop(1)
+    assert (await playing).how == "host_fault"
+    await asyncio.wait_for(asyncio.gather(*tasks), 5)  # the streams ended with OK
+    with pytest.raises(HostError, match="stopping"):
+        await host.play_table(table("t/2"))
+    for client in clients:
+        await client.close()
+
+
+async def test_a_port_in_use_is_said_so() -> None:
+    async with hosting() as (_, port):
+        with pytest.raises(HostError, match=f"port {port} is in use"):
+            await start_server(Host(), f"127.0.0.1:{port}")
+
+
+async def test_unary_services_answer() -> None:
+    bearer = (("authorization", "Bearer token-ant"),)
+    async with hosting() as (_, port), grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        system: Any = bot_pb2_grpc.SystemServiceStub(channel)
+        info = await system.GetServerInfo(bot_pb2.GetServerInfoRequest())
+        assert info.ruleset_digests["huanle_2"] == RULES.digest
+        me = await system.WhoAmI(bot_pb2.WhoAmIRequest(), metadata=bearer)
+        assert me.principal == "bots/ant"
+        rules: Any = rules_pb2_grpc.RulesServiceStub(channel)
+        listed = await rules.ListRulesets(rules_pb2.ListRulesetsRequest(), metadata=bearer)
+        assert "rulesets/huanle_2" in [r.name for r in listed.rulesets]
+        judged = await rules.Judge(rules_pb2.JudgeRequest(question_json="{}"), metadata=bearer)
+        assert judged.answer_json.startswith("{")
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await rules.Judge(rules_pb2.JudgeRequest(question_json="no"), metadata=bearer)
+        assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
