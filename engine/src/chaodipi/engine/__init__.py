@@ -17,6 +17,7 @@ from chaodipi.engine.deal import Deal, LegalActions, Setup
 from chaodipi.engine.errors import EngineError, MalformedError, RuleError, RulesetError
 from chaodipi.engine.events import Event, Phase, ShowKind, visible
 from chaodipi.engine.follow import ChoiceSet, Follows, check_follow, default_follow, legal_follows
+from chaodipi.engine.game import Game
 from chaodipi.engine.lead import LeadResult, check_lead
 from chaodipi.engine.order import TRUMPS, Order, order_for
 from chaodipi.engine.ruleset import Ruleset, preset_names, resolve
@@ -28,7 +29,7 @@ from chaodipi.engine.view import View
 
 __all__ = [
     "Action", "ActionKind", "Bury", "Card", "ChoiceSet", "Component", "Deal", "EngineError", "Event",
-    "Follows", "LeadResult", "LegalActions", "MalformedError", "Order", "Pass", "Phase", "Play", "Position",
+    "Follows", "Game", "LeadResult", "LegalActions", "MalformedError", "Order", "Pass", "Phase", "Play", "Position",
     "Rank", "RuleError", "Ruleset", "RulesetError", "Seat", "Settlement", "Setup", "Shape", "Show", "ShowKind",
     "Side", "Suit", "TRUMPS", "View", "check_follow", "check_lead", "deck", "default_follow", "dig_multiplier",
     "format_cards", "legal_follows", "legal_shows", "order_for", "parse_cards", "points_of", "preset_names",
