@@ -21,10 +21,11 @@ from chaodipi.v1 import bot_pb2, bot_pb2_grpc, cards_pb2, rules_pb2, rules_pb2_g
 
 RULES = resolve("huanle_2")
 NAMES = ("ant", "bee", "cat", "dog")
+CLOCK = TimeControl()
 
 
 def table(
-    table_id: str = "t/1", bots: tuple[str, str, str, str] = NAMES, time: TimeControl = TimeControl(), seed: int = 7
+    table_id: str = "t/1", bots: tuple[str, str, str, str] = NAMES, time: TimeControl = CLOCK, seed: int = 7
 ) -> TableSpec:
     def setup(redeals: int) -> Setup:
         cards = list(deck(2))

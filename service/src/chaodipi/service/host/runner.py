@@ -2,15 +2,15 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import structlog
 from chaodipi.engine.actions import Action, ActionKind
-from chaodipi.engine.cards import SEATS, Seat
+from chaodipi.engine.cards import SEATS, Card, Seat, Suit
 from chaodipi.engine.errors import MalformedError
 from chaodipi.engine.events import Phase
 from chaodipi.engine.follow import ChoiceSet
+from chaodipi.engine.order import Order
 from chaodipi.service.host.session import Assigned, Legal, SeatMessage, Session
 from chaodipi.service.match.machine import Ended, TableMachine, Update, Verdict, VerdictStatus
 from chaodipi.service.match.table import TableResult, TableSpec
@@ -214,19 +214,23 @@ def legal_of(machine: TableMachine, seat: Seat) -> Legal:
     deal = machine.deal
     hand = deal.view.hand(seat)
     legal = deal.legal_actions(seat)
-    kinds: Any = legal.kinds
     if deal.phase in (Phase.DECLARE, Phase.STIR):
-        return Legal(legal.shows, ActionKind.PASS in kinds, ActionKind.SHOW, (), True)
+        return Legal(legal.shows, ActionKind.PASS in legal.kinds, ActionKind.SHOW, (), True)
     if deal.phase == Phase.BURY:
         count = legal.bury_count
         return Legal((), False, ActionKind.BURY, (ChoiceSet(pool=hand, choose_min=count, choose_max=count),), True)
     follows = legal.follows
     if follows is not None:
         return Legal((), False, ActionKind.PLAY, tuple(follows.choice_sets()), True)
-    order = deal.view.order
-    classes: dict[object, list[Any]] = {}
+    sets, complete = leads(deal.view.order, hand)
+    return Legal((), False, ActionKind.PLAY, sets, complete)
+
+
+def leads(order: Order, hand: Iterable[Card]) -> tuple[tuple[ChoiceSet, ...], bool]:
+    """Leads of *hand*, one set a class, and whether these are all."""
+    classes: dict[Suit, list[Card]] = {}
     for card in hand:
         classes.setdefault(order.class_of(card), []).append(card)
     sets = tuple(ChoiceSet(pool=tuple(cards), choose_min=1, choose_max=len(cards)) for cards in classes.values())
-    # The heart 510K with the top heart five is a lead of its own where the ruleset has it.
-    return Legal((), False, ActionKind.PLAY, sets, not deal.ruleset.heart_510k_side)
+    # With the rule of the heart 510K the top heart five may join a side 510K: a lead of two classes.
+    return sets, not order.ruleset.heart_510k_side

@@ -1,9 +1,9 @@
 """BotSessionService: one reader and one writer for each stream, and frames in between."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
+import grpc
 import structlog
 from chaodipi.engine.errors import MalformedError
 from chaodipi.engine.ruleset import preset_names, resolve
@@ -24,8 +24,6 @@ MAX_FRAME_BYTES = 256 * 1024
 MAX_DEBUG_NOTE_BYTES = 4096
 HELLO_TIMEOUT_S = 30.0
 
-Requests = AsyncIterator[session_pb2.OpenSessionRequest]
-
 
 class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
     """Where bots play."""
@@ -36,15 +34,14 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
     async def OpenSession(self, request_iterator: Any, context: Any) -> None:  # type: ignore[override]
         """Carry one session from Hello to its end."""
         host = self._host
-        requests: Requests = aiter(request_iterator)
         try:
             bot = host.authenticate(token_of(context.invocation_metadata()))
-            first = await _first_frame(requests)
+            first = await _first_frame(context)
             greeting = _greeting(first[0].hello)
             session = host.open_session(bot, greeting)
         except SessionRefused as error:
             await refuse(context, error)
-        reader = asyncio.create_task(self._read(session, requests, first[1:]))
+        reader = asyncio.create_task(self._read(session, context, first[1:]))
         try:
             await context.write(session_pb2.OpenSessionResponse(messages=[self._welcome(session, first[0].hello)]))
             _warn_of_rulesets(session)
@@ -59,12 +56,12 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
 
     # ---- in
 
-    async def _read(self, session: Session, requests: Requests, rest: list[session_pb2.ClientMessage]) -> None:
+    async def _read(self, session: Session, context: Any, rest: list[session_pb2.ClientMessage]) -> None:
         """The only reader of a stream; its end ends the session."""
         try:
             for message in rest:
                 self._receive(session, message)
-            async for frame in requests:
+            while (frame := await context.read()) is not grpc.aio.EOF:
                 self._host.metrics.frame_in(len(frame.messages))
                 for message in frame.messages:
                     self._receive(session, message)
@@ -157,14 +154,14 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
             metrics.frame_out(len(frame.messages))
 
 
-async def _first_frame(requests: Requests) -> list[session_pb2.ClientMessage]:
+async def _first_frame(context: Any) -> list[session_pb2.ClientMessage]:
     """The messages of the first frame, of which the first one is Hello."""
     try:
         async with asyncio.timeout(HELLO_TIMEOUT_S):
-            frame = await anext(requests)
-    except (StopAsyncIteration, TimeoutError):
+            frame = await context.read()
+    except TimeoutError:
         raise SessionRefused(9, "HELLO_REQUIRED", "the first message must be Hello") from None
-    messages = list(frame.messages)
+    messages = [] if frame is grpc.aio.EOF else list(frame.messages)
     if not messages or messages[0].WhichOneof("body") != "hello":
         got = (messages[0].WhichOneof("body") if messages else None) or "nothing"
         raise SessionRefused(9, "HELLO_REQUIRED", f"the first message must be Hello, not {got}", {"got": str(got)})
