@@ -6,13 +6,13 @@ the kernel kills it should this process die without a word.
 
 import asyncio
 import contextlib
-import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -20,8 +20,16 @@ from types import TracebackType
 __all__ = ["BotExitedError", "Launcher", "baseline_command"]
 
 BASELINES = ("random", "greedy", "rules")
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+# Runs in the child before the bot. A `preexec_fn` would fork this process and its gRPC threads instead.
+_SHIM = """
+import ctypes, os, signal, sys
+parent = int(sys.argv[1])
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+if os.getppid() != parent:
+    sys.exit("the launcher is gone")
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
 
 
 class BotExitedError(RuntimeError):
@@ -31,11 +39,6 @@ class BotExitedError(RuntimeError):
 def baseline_command(name: str) -> list[str]:
     """The command of one of our own bots, see :data:`BASELINES`."""
     return [sys.executable, "-m", f"chaodipi.sdk.baselines.{name}"]
-
-
-def _die_with_parent() -> None:
-    if _LIBC is not None:
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 @dataclass(slots=True)
@@ -59,7 +62,7 @@ class Launcher:
         self.grace_s = grace_s
         self._bots: list[_Bot] = []
 
-    def start(self, name: str, command: Sequence[str], server: str, token: str, env: Mapping[str, str] = {}) -> None:
+    def start(self, name: str, command: Sequence[str], server: str, token: str) -> None:
         """
         Launch bot *name*; it finds the host by ``CHAODIPI_SERVER`` and ``CHAODIPI_TOKEN``.
 
@@ -68,20 +71,18 @@ class Launcher:
         """
         self.logs.mkdir(parents=True, exist_ok=True)
         log = self.logs / f"{name}.log"
-        environment = os.environ | {"CHAODIPI_SERVER": server, "CHAODIPI_TOKEN": token, "PYTHONUNBUFFERED": "1"} | env
-        try:
-            with log.open("wb") as output:
-                process = subprocess.Popen(
-                    command,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                    preexec_fn=_die_with_parent,
-                )
-        except OSError as error:
-            raise BotExitedError(f"bot {name}: cannot run {command[0]!r}: {error.strerror}") from error
+        environment = os.environ | {"CHAODIPI_SERVER": server, "CHAODIPI_TOKEN": token, "PYTHONUNBUFFERED": "1"}
+        if shutil.which(command[0]) is None:
+            raise BotExitedError(f"bot {name}: cannot run {command[0]!r}: no such program")
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), *command],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         self._bots.append(_Bot(name, process, log))
 
     def check(self) -> None:

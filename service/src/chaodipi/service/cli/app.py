@@ -1,6 +1,7 @@
 """The command line: options only; what the commands do is in the modules beside this one."""
 
 import asyncio
+import os
 import signal
 import sys
 from pathlib import Path
@@ -8,13 +9,23 @@ from types import FrameType
 from typing import Annotated
 
 import typer
+from chaodipi.engine.errors import EngineError
 from chaodipi.service.cli.errors import UsageError
+from chaodipi.service.host.errors import HostError
 from chaodipi.service.launch import BotExitedError
+from chaodipi.service.records.verify import RecordError
+from chaodipi.service.scheduler.run import PairFailedError
+from chaodipi.service.store import StoreError
 from rich.console import Console
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(help="The Chao Di Pi host and leagues.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+
+@app.callback()
+def _root() -> None:
+    """The Chao Di Pi host and leagues."""
 
 
 @app.command("demo")
@@ -38,11 +49,13 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 def main() -> None:
     """Run the command; every expected error is one line on standard error and exit code 2."""
     signal.signal(signal.SIGTERM, _interrupt)
+    # Bots are started by vfork; gRPC's fork handlers would only complain.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     try:
         app(standalone_mode=False)
     except typer.Exit as error:
         sys.exit(error.exit_code)
-    except (UsageError, BotExitedError) as error:
+    except (UsageError, BotExitedError, HostError, StoreError, RecordError, EngineError, PairFailedError) as error:
         print(f"chaodipi: {error}", file=sys.stderr)
         sys.exit(2)
     except (KeyboardInterrupt, asyncio.CancelledError, typer.Abort):

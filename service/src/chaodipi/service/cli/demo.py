@@ -15,7 +15,9 @@ from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
 from chaodipi.service.cli.errors import UsageError
 from chaodipi.service.cli.screen import pair_progress, standings_table
+from chaodipi.service.host.host import hash_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
+from chaodipi.service.logs import configure_logs
 from chaodipi.service.scheduler.league import play_league, results_json
 from chaodipi.service.scheduler.schedule import Entry, Plan
 from chaodipi.service.scheduler.standings import PairOutcome, standings
@@ -64,7 +66,9 @@ def demo(console: Console, preset: str, boards: int, out: Path, seed: str | None
     )
     console.print(f"seed commitment {secrets.commitment.hex()}", soft_wrap=True)
     started = time.monotonic()
-    with Launcher(out / "bots") as launcher:
+    log_file = (out / "host.log").open("w", encoding="utf-8", buffering=1)
+    configure_logs("info", log_file)
+    with log_file, Launcher(out / "bots") as launcher:
         outcomes = asyncio.run(_play(console, plan, launcher, records))
     (out / "results.json").write_text(
         json.dumps(results_json(plan, outcomes, "points"), indent=1) + "\n", encoding="utf-8"
@@ -82,7 +86,8 @@ def demo(console: Console, preset: str, boards: int, out: Path, seed: str | None
 async def _play(console: Console, plan: Plan, launcher: Launcher, records: Path) -> list[PairOutcome]:
     names = list(dict.fromkeys(bot for entry in plan.entries for bot in entry.bots))
     tokens = {name: random_bytes.token_urlsafe(24) for name in names}
-    async with hosting.open_host(tokens) as (host, server):
+    hashes = {name: hash_token(token) for name, token in tokens.items()}
+    async with hosting.open_host(hashes) as (host, server):
         for name in names:
             launcher.start(name, baseline_command(name), server, tokens[name])
         return await watched(console, plan, host, launcher, names, records)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from chaodipi.service.scheduler.standings import Estimate, PairOutcome, Standing
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -63,9 +64,11 @@ def _estimate(value: Estimate, digits: int) -> str:
 
 def standings_table(lines: Sequence[Standing], title: str) -> Table:
     """The standings for people; numbers are means for each pair with 95 % intervals."""
-    table = Table(title=title, caption="means for each table, over pairs of tables, with 95 % intervals")
-    table.add_column("rank", justify="right")
-    table.add_column("entry")
+    table = Table(
+        title=title, box=box.SIMPLE, caption="means for each table, over pairs of tables, with 95 % intervals"
+    )
+    table.add_column("#", justify="right")
+    table.add_column("entry", no_wrap=True)
     for heading in ("pairs", "points", "steps", "win", "rho", "faults"):
         table.add_column(heading, justify="right", no_wrap=True)
     for line in lines:

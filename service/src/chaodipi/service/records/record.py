@@ -2,8 +2,8 @@
 
 The canonical part is JSON lines with sorted keys: a header, one line for each decision, and the result with the
 revealed board seeds. It holds no clock and no random id, so the same league gives the same bytes. Every line carries
-``chain = SHA256(previous chain + the line without its chain)``, so a changed or missing line shows. Thinking times stand
-beside it in ``NAME.timing.json``.
+``chain = SHA256(previous chain + the line without its chain)``, so a changed or missing line shows. Thinking times
+stand beside it in ``NAME.timing.json``.
 """
 
 import hashlib

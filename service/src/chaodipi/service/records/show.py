@@ -43,7 +43,8 @@ def show(path: Path) -> Iterator[str]:
     yield f"result   {result['how']}, catchers {result['score']}"
     settlement = result["settlement"]
     if settlement:
-        yield f"         on stage next: {settlement['stage']}, steps {settlement['steps'][0]} : {settlement['steps'][1]}"
+        steps = settlement["steps"]
+        yield f"         on stage next: {settlement['stage']}, steps {steps[0]} : {steps[1]}"
     for seat, kinds in result["faults"].items():
         yield f"faults   seat {seat}: " + ", ".join(f"{kind} {count}" for kind, count in kinds.items())
 

@@ -111,9 +111,7 @@ def _chain_fault(lines: list[dict[str, Any]]) -> Mismatch | None:
     for number, line in enumerate(lines, 1):
         chain = next_chain(chain, {key: value for key, value in line.items() if key != "chain"})
         if line.get("chain") != chain:
-            return Mismatch(
-                "chain", number, "was changed after it was written, or a line before it is missing or moved"
-            )
+            return Mismatch("chain", number, "changed after it was written, or a line before it is missing or moved")
     return None
 
 

@@ -1,0 +1,1 @@
+"""Alembic's scripts; run by ``chaodipi db upgrade`` and whenever a store is opened for writing."""

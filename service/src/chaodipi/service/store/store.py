@@ -1,0 +1,329 @@
+"""One SQLite file: WAL, FULL sync, one writer.
+
+A result is written once, keyed by its table's id, both tables of a pair in one transaction. Writes of many pairs share
+a commit: :class:`Writer` takes all that wait. One process writes at a time, by a lock on the file beside the store.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import sqlalchemy as sa
+import structlog
+from alembic import command
+from alembic.config import Config
+from chaodipi.service.scheduler.margins import Margin
+from chaodipi.service.scheduler.standings import PairOutcome
+from chaodipi.service.store.tables import bots, leagues, results
+from sqlalchemy.dialects.sqlite import insert
+
+__all__ = ["LeagueRow", "Store", "StoreError", "Writer"]
+
+log = structlog.get_logger()
+
+
+class StoreError(Exception):
+    """The store cannot be used as asked; the message is one line that names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeagueRow:
+    """A league as stored; ``entries`` in entry order, ``pairs`` planned."""
+
+    name: str
+    config_digest: str
+    ruleset_digest: str
+    entries: tuple[str, ...]
+    rank_by: str
+    pairs: int
+    seed: bytes
+    nonces: tuple[bytes, ...]
+
+
+class Store:
+    """
+    The store at *path*; a context manager.
+
+    Args:
+        writing: Lock it for this process and bring its schema up to date. Otherwise it must exist.
+
+    Raises:
+        StoreError: not writable, in use by another process, missing, or no store at all.
+    """
+
+    def __init__(self, path: Path, *, writing: bool) -> None:
+        self.path = path
+        self._lock = _lock(path) if writing else None
+        if not writing and not path.exists():
+            raise StoreError(f"no store at {path}")
+        self._engine = sa.create_engine(f"sqlite:///{path}", poolclass=sa.NullPool)
+        sa.event.listen(self._engine, "connect", _on_connect)
+        sa.event.listen(self._engine, "begin", _begin_writing if writing else _begin_reading)
+        try:
+            if writing:
+                self.upgrade()
+            else:
+                with self._engine.begin() as connection:
+                    connection.execute(sa.select(sa.func.count()).select_from(leagues))
+        except sa.exc.DatabaseError as error:
+            self.close()
+            raise StoreError(f"store {path}: {error.orig}") from error
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file and its lock."""
+        self._engine.dispose()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def upgrade(self) -> None:
+        """Bring the schema up to date; nothing happens if it is."""
+        config = Config()
+        config.set_main_option("script_location", str(files("chaodipi.service.store") / "migrations"))
+        with self._engine.begin() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+    def backup(self, to: Path) -> None:
+        """
+        Copy the store as it is now to *to*, also while another process writes.
+
+        Raises:
+            StoreError: *to* exists or cannot be written.
+        """
+        if to.exists():
+            raise StoreError(f"backup: {to} exists already")
+        try:
+            source, copy = sqlite3.connect(self.path), sqlite3.connect(to)
+            with source, copy:
+                source.backup(copy)
+            source.close()
+            copy.close()
+        except sqlite3.Error as error:
+            raise StoreError(f"backup to {to}: {error}") from error
+
+    # ---- bots
+
+    def add_bot(self, name: str, token: str) -> None:
+        """
+        Let *name* in by *token*, of which only the hash is kept.
+
+        Raises:
+            StoreError: there is such a bot.
+        """
+        row = {"name": name, "token_hash": hashlib.sha256(token.encode()).hexdigest(), "created_at": _now()}
+        with self._engine.begin() as connection:
+            added = connection.execute(insert(bots).values(row).on_conflict_do_nothing().returning(bots.c.name)).all()
+        if not added:
+            raise StoreError(f"bot {name!r} exists already in {self.path}")
+
+    def bot_hashes(self) -> dict[str, str]:
+        """Name of every bot → hash of its token."""
+        with self._engine.begin() as connection:
+            return {row.name: row.token_hash for row in connection.execute(sa.select(bots).order_by(bots.c.name))}
+
+    # ---- leagues
+
+    def begin_league(self, league: LeagueRow) -> LeagueRow:
+        """
+        The league of this name as stored: *league*, or the one begun before (then with its seed and nonces).
+
+        Raises:
+            StoreError: it was begun with another configuration; the organiser's mistake.
+        """
+        row = {
+            "name": league.name,
+            "config_digest": league.config_digest,
+            "ruleset_digest": league.ruleset_digest,
+            "entries": json.dumps(league.entries),
+            "rank_by": league.rank_by,
+            "pairs": league.pairs,
+            "seed": league.seed.hex(),
+            "nonces": json.dumps([nonce.hex() for nonce in league.nonces]),
+            "created_at": _now(),
+        }
+        with self._engine.begin() as connection:
+            connection.execute(insert(leagues).values(row).on_conflict_do_nothing())
+        stored = self.league(league.name)
+        if stored.config_digest != league.config_digest:
+            raise StoreError(
+                f"league {league.name!r} was begun with another configuration "
+                f"({stored.config_digest[:12]}, now {league.config_digest[:12]}); give it a new name or a new store"
+            )
+        return stored
+
+    def league(self, name: str) -> LeagueRow:
+        """The league *name*; StoreError if there is none."""
+        with self._engine.begin() as connection:
+            row = connection.execute(sa.select(leagues).where(leagues.c.name == name)).one_or_none()
+        if row is None:
+            raise StoreError(f"no league {name!r} in {self.path}; there: {', '.join(self.league_names()) or 'none'}")
+        return LeagueRow(
+            name=row.name,
+            config_digest=row.config_digest,
+            ruleset_digest=row.ruleset_digest,
+            entries=tuple(json.loads(row.entries)),
+            rank_by=row.rank_by,
+            pairs=row.pairs,
+            seed=bytes.fromhex(row.seed),
+            nonces=tuple(bytes.fromhex(nonce) for nonce in json.loads(row.nonces)),
+        )
+
+    def league_names(self) -> list[str]:
+        """Names of all leagues."""
+        with self._engine.begin() as connection:
+            return list(connection.execute(sa.select(leagues.c.name).order_by(leagues.c.name)).scalars())
+
+    # ---- results
+
+    def outcomes(self, league: str) -> dict[int, PairOutcome]:
+        """Number → outcome of every pair that is whole in the store."""
+        query = sa.select(results).where(results.c.league == league).order_by(results.c.pair, results.c.which)
+        with self._engine.begin() as connection:
+            rows = connection.execute(query).all()
+        tables: dict[int, list[Any]] = {}
+        for row in rows:
+            tables.setdefault(row.pair, []).append(row)
+        return {pair: _outcome(both[0], both[1]) for pair, both in tables.items() if len(both) == 2}
+
+    def save(self, rows: Sequence[dict[str, Any]]) -> list[str]:
+        """
+        Write result *rows* in one transaction; ids of those that were there before with other content.
+
+        A row that is there already stays as it is.
+        """
+        conflicts = []
+        with self._engine.begin() as connection:
+            for row in rows:
+                query = insert(results).values(row).on_conflict_do_nothing().returning(results.c.table_id)
+                if connection.execute(query).first() is not None:
+                    continue
+                kept = connection.execute(sa.select(results).where(results.c.table_id == row["table_id"])).one_or_none()
+                if kept is None or dict(kept._mapping) != row:
+                    conflicts.append(row["table_id"])
+        return conflicts
+
+
+def _outcome(one: Any, two: Any) -> PairOutcome:
+    return PairOutcome(
+        number=one.pair,
+        first=one.first,
+        second=one.second,
+        margins=(Margin(one.points, one.steps, one.win), Margin(two.points, two.steps, two.win)),
+        faults={one.first: one.first_faults + two.first_faults, one.second: one.second_faults + two.second_faults},
+        decisions=one.decisions + two.decisions,
+    )
+
+
+class Writer:
+    """
+    The one task that writes results. ``save`` returns when its rows are on disk; what waits shares a commit.
+
+    A context manager; on the way out everything handed over is written.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: list[tuple[Sequence[dict[str, Any]], asyncio.Future[None]]] = []
+        self._wake = asyncio.Event()
+        self._closing = False
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "Writer":
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self._closing = True
+        self._wake.set()
+        if self._task is not None:
+            await self._task
+
+    async def save(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Write *rows*, all or none; StoreError if the store cannot."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((rows, done))
+        self._wake.set()
+        await done
+
+    async def _run(self) -> None:
+        while not (self._closing and not self._waiting):
+            await self._wake.wait()
+            self._wake.clear()
+            group, self._waiting = self._waiting, []
+            if group:
+                await self._write(group)
+
+    async def _write(self, group: list[tuple[Sequence[dict[str, Any]], asyncio.Future[None]]]) -> None:
+        rows = [row for some, _ in group for row in some]
+        error: StoreError | None = None
+        try:
+            for table_id in await asyncio.to_thread(self._store.save, rows):
+                log.error("result_conflict", table=table_id, kept="first")
+        except (sa.exc.DatabaseError, OSError) as failure:
+            error = StoreError(f"store {self._store.path}: {getattr(failure, 'orig', failure)}")
+        for _, done in group:
+            if done.done():
+                continue
+            if error is None:
+                done.set_result(None)
+            else:
+                done.set_exception(error)
+
+
+def _lock(path: Path) -> Any:
+    """Hold the lock file of *path* for this process; its content is our process id."""
+    lock = path.with_name(path.name + ".lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = lock.open("a+")
+    except OSError as error:
+        raise StoreError(f"store {path} is not writable: {error.strerror}") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.seek(0)
+        owner = file.read().strip()
+        file.close()
+        raise StoreError(f"store {path} is in use by another process (pid {owner or 'unknown'})") from None
+    file.truncate(0)
+    file.write(str(os.getpid()))
+    file.flush()
+    return file
+
+
+def _on_connect(connection: Any, _record: Any) -> None:
+    # pysqlite would begin its own, deferred transactions; ours begin in the event below.
+    connection.isolation_level = None
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_writing(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin_reading(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

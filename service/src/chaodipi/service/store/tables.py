@@ -1,0 +1,61 @@
+"""The tables of the store. A change here needs a migration; a test compares the two."""
+
+from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
+
+__all__ = ["METADATA", "bots", "leagues", "results"]
+
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(column_0_label)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+bots = Table(
+    "bot",
+    METADATA,
+    Column("name", String(64), primary_key=True),
+    # SHA-256 of the token, hex; the token itself is nowhere.
+    Column("token_hash", String(64), nullable=False, unique=True),
+    Column("created_at", String(32), nullable=False),
+)
+
+leagues = Table(
+    "league",
+    METADATA,
+    Column("name", String(64), primary_key=True),
+    # SHA-256 (hex) over all that decides the schedule and the results.
+    Column("config_digest", String(64), nullable=False),
+    Column("ruleset_digest", String(64), nullable=False),
+    Column("entries", Text, nullable=False),
+    Column("rank_by", String(16), nullable=False),
+    Column("pairs", Integer, nullable=False),
+    # Secret while the league runs: hex, and a JSON list of hex.
+    Column("seed", String(128), nullable=False),
+    Column("nonces", Text, nullable=False),
+    Column("created_at", String(32), nullable=False),
+)
+
+# A table's result, written once. Margins and faults are of the pair's first and second entry.
+results = Table(
+    "result",
+    METADATA,
+    Column("table_id", String(200), primary_key=True),
+    Column("league", String(64), ForeignKey("league.name"), nullable=False),
+    Column("pair", Integer, nullable=False),
+    Column("which", Integer, nullable=False),
+    Column("first", String(64), nullable=False),
+    Column("second", String(64), nullable=False),
+    Column("how", String(16), nullable=False),
+    Column("score", Integer, nullable=False),
+    Column("points", Integer, nullable=False),
+    Column("steps", Integer, nullable=False),
+    Column("win", Integer, nullable=False),
+    Column("first_faults", Integer, nullable=False),
+    Column("second_faults", Integer, nullable=False),
+    Column("decisions", Integer, nullable=False),
+    Column("record_sha256", String(64), nullable=False),
+    Index("ix_result_league_pair", "league", "pair", "which", unique=True),
+)
