@@ -143,7 +143,7 @@ class Session:
         while not self._stopped.is_set():
             self._welcomed = False
             status, details = await self._stream()
-            if self._stopped.is_set():
+            if self._stopped.is_set() or self._draining:
                 return
             if status in _FINAL:
                 raise SessionError(self._final_text(status, details), _FINAL[status])
@@ -163,7 +163,7 @@ class Session:
         """Finish the matches that run, take no new ones, then stop."""
         self._draining = True
         self._send(availability=session_pb2.Availability(max_matches=0, draining=True))
-        if not self._channels:
+        if not self._channels or not self._welcomed:
             self.stop()
 
     def stop(self) -> None:
