@@ -8,16 +8,29 @@ from typing import Any
 
 import grpc
 import pytest
+from chaodipi.engine.actions import Action
 from chaodipi.engine.cards import Seat, deck
 from chaodipi.engine.deal import Setup
 from chaodipi.engine.ruleset import resolve
 from chaodipi.engine.view import View
+from chaodipi.sdk.baselines.greedy import GreedyBot
+from chaodipi.sdk.session import Session
 from chaodipi.sdk.wire import event_from_wire, seat_from_wire
 from chaodipi.service.host.errors import HostError
 from chaodipi.service.host.host import Host, hash_token
+from chaodipi.service.match.machine import TableMachine
 from chaodipi.service.match.table import TableSpec, TimeControl
 from chaodipi.service.rpc.server import start_server
-from chaodipi.v1 import bot_pb2, bot_pb2_grpc, cards_pb2, rules_pb2, rules_pb2_grpc, session_pb2, session_pb2_grpc
+from chaodipi.v1 import (
+    bot_pb2,
+    bot_pb2_grpc,
+    cards_pb2,
+    match_pb2,
+    rules_pb2,
+    rules_pb2_grpc,
+    session_pb2,
+    session_pb2_grpc,
+)
 
 RULES = resolve("huanle_2")
 NAMES = ("ant", "bee", "cat", "dog")
@@ -81,6 +94,9 @@ class Client:
     async def close(self) -> None:
         self._call.cancel()
         await self._channel.close()
+
+    async def leave(self, channel: int) -> None:
+        await self._send(leave_match=session_pb2.LeaveMatch(channel=channel))
 
     def _receive(self, message: session_pb2.ServerMessage) -> session_pb2.ClientMessage | None:
         kind = message.WhichOneof("body")
@@ -339,3 +355,75 @@ async def test_unary_services_answer() -> None:
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await rules.Judge(rules_pb2.JudgeRequest(question_json="no"), metadata=bearer)
         assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_a_table_that_fails_ends_as_a_host_fault_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = TableMachine.receive_answer
+
+    def failing(machine: TableMachine, seat: Seat, decision: int, action: Action, now: int) -> None:
+        if machine.spec.table_id == "t/bad" and decision == 5:
+            raise RuntimeError("a bug of ours")
+        whole(machine, seat, decision, action, now)
+
+    monkeypatch.setattr(TableMachine, "receive_answer", failing)
+    async with hosting() as (host, port), seated(port) as clients:
+        await host.wait_for_bots(NAMES, 10)
+        both = asyncio.gather(host.play_table(table("t/bad")), host.play_table(table()))
+        results = await asyncio.wait_for(both, 20)
+        assert [r.how for r in results] == ["host_fault", "played"]
+        await asyncio.sleep(0.1)
+        reasons = {ended.result.end_reason for ended in clients["ant"].ended}
+        assert reasons == {match_pb2.MatchResult.END_REASON_HOST_FAULT, match_pb2.MatchResult.END_REASON_COMPLETED}
+
+
+async def test_a_seat_that_is_left_is_played_on() -> None:
+    async with hosting() as (host, port), seated(port) as clients:
+        clients["dog"].silent = True
+        await host.wait_for_bots(NAMES, 10)
+        playing = asyncio.create_task(host.play_table(table()))
+        await asyncio.wait_for(clients["dog"].asked.wait(), 10)
+        await clients["dog"].leave(1)
+        result = await asyncio.wait_for(playing, 20)
+        assert result.how == "played"
+        assert result.faults == {Seat.S3: {"disconnected": 1}}
+
+
+async def test_a_bot_that_stays_away_is_played_on_after_the_resume_window() -> None:
+    async with hosting(resume_window_s=0.2) as (host, port), seated(port) as clients:
+        clients["dog"].silent = True
+        await host.wait_for_bots(NAMES, 10)
+        playing = asyncio.create_task(host.play_table(table()))
+        await asyncio.wait_for(clients["dog"].asked.wait(), 10)
+        await clients["dog"].close()
+        result = await asyncio.wait_for(playing, 20)
+        assert result.faults == {Seat.S3: {"disconnected": 1}}
+
+
+async def test_busy_bots_are_waited_for() -> None:
+    async with hosting() as (host, port), seated(port, max_tables=1) as clients:
+        await host.wait_for_bots(NAMES, 10)
+        time = TimeControl(ready_ms=1)
+        tables = [host.play_table(table(f"t/{i}", time=time if i else CLOCK)) for i in range(3)]
+        results = await asyncio.wait_for(asyncio.gather(*tables), 30)
+        assert {r.how for r in results} == {"played"}
+        await asyncio.sleep(0.1)
+        assert len(clients["ant"].ended) == 3
+
+
+async def test_bots_of_the_sdk_play_and_resume_with_cursors() -> None:
+    async with hosting() as (host, port):
+        sessions = [Session(GreedyBot, f"127.0.0.1:{port}", f"token-{name}") for name in NAMES]
+        tasks = [asyncio.create_task(session.run()) for session in sessions]
+        await host.wait_for_bots(NAMES, 10)
+        playing = [asyncio.create_task(host.play_table(table(f"t/{i}", seed=i))) for i in range(8)]
+        await asyncio.sleep(0.3)
+        assert host.tables_in_flight
+        cut = host._sessions["ant"][0]
+        cut.close()  # the stream ends under the bot's feet
+        results = await asyncio.wait_for(asyncio.gather(*playing), 60)
+        assert {r.how for r in results} == {"played"}
+        assert not any(r.faults for r in results)
+        for session in sessions:
+            assert session.defaults == 0
+            session.stop()
+        await asyncio.gather(*tasks)

@@ -144,7 +144,7 @@ class Host:
         return session
 
     def resume(self, session: Session) -> None:
-        """Give *session* the seats that its bot names by its cursors; call after the welcome is queued."""
+        """Give *session* the seats that its bot names by its cursors; call before anything is received."""
         cursors = {cursor.seat_token: cursor.last_seq for cursor in session.greeting.cursors}
         if cursors:
             for link in self._orphans(session.bot):

@@ -273,9 +273,10 @@ class TableMachine:
     def receive_ready(self, seat: Seat, now: int, *, immediate: bool = False) -> None:
         """*seat* is ready; play begins with the fourth. *immediate*: it wants events at once."""
         state = self._seats[seat]
+        self._lookout(now)
         state.ready = True
         state.immediate = immediate
-        self._lookout(now)
+        state.lost = False
         if not self._started and all(s.ready for s in self._seats.values()):
             self._start(now)
 

@@ -41,11 +41,12 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
             session = host.open_session(bot, greeting)
         except SessionRefused as error:
             await refuse(context, error)
+        # Before the reader may take the bot's availability in: seats that it names go on where it stands.
+        host.resume(session)
+        _warn_of_rulesets(session)
         reader = asyncio.create_task(self._read(session, context, first[1:]))
         try:
             await context.write(session_pb2.OpenSessionResponse(messages=[self._welcome(session, first[0].hello)]))
-            _warn_of_rulesets(session)
-            host.resume(session)
             await self._write(session, context)
         finally:
             host.close_session(session)

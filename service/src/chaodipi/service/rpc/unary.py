@@ -28,7 +28,15 @@ __all__ = ["BotService", "RulesService", "SystemService"]
 
 MAX_QUESTION_BYTES = 64_000
 
-_COMPONENTS: dict[str, int] = {"single": 1, "pair": 2, "triple": 3, "tractor": 4, "triple_tractor": 4, "510k": 5, "double_510k": 6}
+_COMPONENTS: dict[str, int] = {
+    "single": 1,
+    "pair": 2,
+    "triple": 3,
+    "tractor": 4,
+    "triple_tractor": 4,
+    "510k": 5,
+    "double_510k": 6,
+}
 
 
 async def _caller(host: Host, context: Any) -> str:
