@@ -7,7 +7,7 @@ BIN := .venv/bin
 setup:
 	@$(PYTHON) deploy/tools/setup_env.py
 
-# Four example bots play one match: `make demo`, or `make demo PRESET=huanle_2`.
+# A league of the three baseline bots: `make demo`, or `make demo PRESET=huanle_2`.
 demo: setup
 	@$(BIN)/chaodipi demo $(if $(PRESET),--ruleset $(PRESET))
 
@@ -31,7 +31,7 @@ protos: setup
 baseline: setup
 	cd proto && ../$(BIN)/buf build -o baseline.binpb
 
-# How strong the example bots are against each other.
+# Whether random < greedy < rules holds, on 300 boards and three seeds.
 strength: setup
 	$(BIN)/python -m chaodipi.service.strength
 
