@@ -1,6 +1,10 @@
-"""The command line: options only; what the commands do is in the modules beside this one."""
+"""The command line: options only; what the commands do is in the modules beside this one.
+
+Those modules are imported when their command runs, so that ``--help`` is quick.
+"""
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -9,18 +13,21 @@ from types import FrameType
 from typing import Annotated
 
 import typer
-from chaodipi.engine.errors import EngineError
-from chaodipi.service.cli.errors import UsageError
-from chaodipi.service.host.errors import HostError
-from chaodipi.service.launch import BotExitedError
-from chaodipi.service.records.verify import RecordError
-from chaodipi.service.scheduler.run import PairFailedError
-from chaodipi.service.store import StoreError
-from rich.console import Console
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+league_app = typer.Typer(help="Run leagues and show their standings.", no_args_is_help=True)
+bot_app = typer.Typer(help="Bots that may connect.", no_args_is_help=True)
+replay_app = typer.Typer(help="Read and check records.", no_args_is_help=True)
+db_app = typer.Typer(help="The store.", no_args_is_help=True)
+app.add_typer(league_app, name="league")
+app.add_typer(bot_app, name="bot")
+app.add_typer(replay_app, name="replay")
+app.add_typer(db_app, name="db")
+
+Out = Annotated[Path, typer.Option(help="Folder of the store, results and records.")]
+Config = Annotated[Path | None, typer.Option(help="TOML file: listen, metrics_port, store, log_level.")]
 
 
 @app.callback()
@@ -29,7 +36,7 @@ def _root() -> None:
 
 
 @app.command("demo")
-def demo_command(
+def _demo(
     ruleset: Annotated[str, typer.Option(help="Preset to play.")] = "ming_chao",
     boards: Annotated[int, typer.Option(min=1, help="Boards for each pairing; a board is two tables.")] = 20,
     out: Annotated[Path, typer.Option(help="Folder for results and records.")] = Path("out/demo"),
@@ -38,11 +45,142 @@ def demo_command(
 ) -> None:
     """Host a league of the three baseline bots and show the standings."""
     from chaodipi.service.cli.demo import demo
+    from rich.console import Console
 
     demo(Console(), ruleset, boards, out, seed, [name.strip() for name in bots.split(",") if name.strip()])
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+@app.command("serve")
+def _serve(
+    house: Annotated[str | None, typer.Option(help="Preset: bots that connect play the baselines by it.")] = None,
+    config: Config = None,
+) -> None:
+    """Serve bots until interrupted."""
+    from chaodipi.service.cli.serve import serve
+    from chaodipi.service.config import load_server_config
+    from rich.console import Console
+
+    serve(Console(), load_server_config(config), house)
+
+
+@app.command("judge")
+def _judge() -> None:
+    """Answer questions about the rules: one JSON object a line in, one out."""
+    from chaodipi.engine.judge import answer
+
+    for line in sys.stdin:
+        if not line.strip():
+            continue
+        try:
+            question = json.loads(line)
+        except ValueError:
+            question = None
+        print(json.dumps(answer(question), ensure_ascii=False), flush=True)
+
+
+@league_app.command("run")
+def _league_run(
+    file: Annotated[Path, typer.Argument(help="The league's TOML file.")],
+    out: Out = Path("out"),
+    listen: Annotated[str, typer.Option(help="host:port for bots; port 0: a free one.")] = "127.0.0.1:0",
+) -> None:
+    """Play a league, or play on where an earlier run stopped."""
+    from chaodipi.service.cli.league import run_league
+    from rich.console import Console
+
+    run_league(Console(), file, out, listen)
+
+
+@league_app.command("standings")
+def _league_standings(
+    name: Annotated[str | None, typer.Argument(help="The league; needed if there are several.")] = None,
+    out: Out = Path("out"),
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Show a league's standings, also while it is played."""
+    from chaodipi.service.cli.league import show_standings
+    from rich.console import Console
+
+    show_standings(Console(), out, name, as_json)
+
+
+@bot_app.command("add")
+def _bot_add(name: Annotated[str, typer.Argument(help="The bot's name.")], out: Out = Path("out")) -> None:
+    """Add a bot and print its token, this once."""
+    import secrets
+
+    from chaodipi.service.scheduler.league_file import check_name
+    from chaodipi.service.store import Store
+
+    check_name(name)
+    token = secrets.token_urlsafe(24)
+    with Store(out / "chaodipi.db", writing=True) as store:
+        store.add_bot(name, token)
+    print(token)
+
+
+@replay_app.command("show")
+def _replay_show(files: Annotated[list[Path], typer.Argument(help="Records.")]) -> None:
+    """Show records as text."""
+    from chaodipi.service.records.show import show
+
+    for path in files:
+        for line in show(path):
+            print(line)
+
+
+@replay_app.command("verify")
+def _replay_verify(files: Annotated[list[Path], typer.Argument(help="Records, or folders of them.")]) -> None:
+    """Deal, play and settle records again; exit code 1 if anything does not match."""
+    from chaodipi.service.cli.replay import verify_files
+
+    if not verify_files(files):
+        raise typer.Exit(1)
+
+
+@db_app.command("upgrade")
+def _db_upgrade(out: Out = Path("out")) -> None:
+    """Bring the store's schema up to date; make the store if there is none."""
+    from chaodipi.service.store import Store
+
+    with Store(out / "chaodipi.db", writing=True) as store:
+        print(f"{store.path} is up to date")
+
+
+@db_app.command("backup")
+def _db_backup(
+    to: Annotated[Path, typer.Argument(help="File to write; must not exist.")], out: Out = Path("out")
+) -> None:
+    """Copy the store, also while it is in use."""
+    from chaodipi.service.store import Store
+
+    with Store(out / "chaodipi.db", writing=False) as store:
+        store.backup(to)
+    print(f"{out / 'chaodipi.db'} copied to {to}")
+
+
+def _expected(error: BaseException) -> bool:
+    """Whether *error* is one that a command foresees: its text is the whole message."""
+    from chaodipi.engine.errors import EngineError
+    from chaodipi.service.cli.errors import UsageError
+    from chaodipi.service.config import ConfigError
+    from chaodipi.service.host.errors import HostError
+    from chaodipi.service.launch import BotExitedError
+    from chaodipi.service.records.verify import RecordError
+    from chaodipi.service.scheduler.run import PairFailedError
+    from chaodipi.service.store import StoreError
+
+    known = (UsageError, ConfigError, HostError, BotExitedError, RecordError, PairFailedError, StoreError, EngineError)
+    return isinstance(error, known)
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
@@ -52,18 +190,24 @@ def main() -> None:
     # Bots are started by vfork; gRPC's fork handlers would only complain.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     try:
-        app(standalone_mode=False)
-    except typer.Exit as error:
-        sys.exit(error.exit_code)
-    except (UsageError, BotExitedError, HostError, StoreError, RecordError, EngineError, PairFailedError) as error:
-        print(f"chaodipi: {error}", file=sys.stderr)
-        sys.exit(2)
+        code = app(standalone_mode=False)
     except (KeyboardInterrupt, asyncio.CancelledError, typer.Abort):
         print("chaodipi: interrupted", file=sys.stderr)
         sys.exit(130)
-    except Exception as error:
-        show = getattr(error, "show", None)
-        if show is None:
+    except BrokenPipeError:
+        # The reader of our output went away; nothing more can be said to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as failure:
+        error = _first(failure)
+        if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
+            print("chaodipi: interrupted", file=sys.stderr)
+            sys.exit(130)
+        if hasattr(error, "format_message"):
+            print(f"chaodipi: {error.format_message()}", file=sys.stderr)
+        elif _expected(error):
+            print(f"chaodipi: {error}", file=sys.stderr)
+        else:
             raise
-        show()
         sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -6,7 +6,7 @@ import json
 import secrets as random_bytes
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from chaodipi.engine.errors import RulesetError
@@ -18,8 +18,8 @@ from chaodipi.service.cli.screen import pair_progress, standings_table
 from chaodipi.service.host.host import hash_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
 from chaodipi.service.logs import configure_logs
-from chaodipi.service.scheduler.league import play_league, results_json
-from chaodipi.service.scheduler.schedule import Entry, Plan
+from chaodipi.service.scheduler.league import PlayedPair, play_league, results_json
+from chaodipi.service.scheduler.schedule import Entry, Plan, check_names
 from chaodipi.service.scheduler.standings import PairOutcome, standings
 from rich.console import Console
 
@@ -52,6 +52,13 @@ def demo(console: Console, preset: str, boards: int, out: Path, seed: str | None
     """Play the demo league into *out* and show its standings; everything started here is stopped on any way out."""
     ruleset = resolve_preset(preset)
     names = tuple(bots) or BASELINES
+    for name in names:
+        if name not in BASELINES:
+            raise UsageError(f"unknown baseline bot {name!r}; known: {', '.join(BASELINES)}")
+    try:
+        check_names(names)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     secrets = Secrets(seed_from_text(seed), tuple(b"" for _ in names))
     plan = Plan("demo", ruleset, tuple(Entry.of_bot(name) for name in names), boards, secrets)
     records = out / "records"
@@ -93,15 +100,30 @@ async def _play(console: Console, plan: Plan, launcher: Launcher, records: Path)
         return await watched(console, plan, host, launcher, names, records)
 
 
+async def _nothing(_played: PlayedPair) -> None:
+    return None
+
+
 async def watched(
-    console: Console, plan: Plan, host: hosting.OpenHost, launcher: Launcher, names: list[str], records: Path
+    console: Console,
+    plan: Plan,
+    host: hosting.OpenHost,
+    launcher: Launcher,
+    names: list[str],
+    records: Path,
+    *,
+    done: Mapping[int, PairOutcome] | None = None,
+    save: Callable[[PlayedPair], Awaitable[None]] = _nothing,
+    tables_in_flight: int = 16,
+    wait_s: float = BOT_START_S,
 ) -> list[PairOutcome]:
     """Play *plan* while every launched bot is alive; BotExitedError as soon as one is not."""
 
     async def league() -> list[PairOutcome]:
-        with console.status("waiting for the bots"):
-            await host.wait_for_bots(names, BOT_START_S)
-        with pair_progress(console, plan.pair_count) as progress:
-            return await play_league(plan, host, records, on_outcome=progress.add)
+        await host.wait_for_bots(names, wait_s)
+        with pair_progress(console, plan.pair_count, len(done or {})) as progress:
+            return await play_league(
+                plan, host, records, done=done, save=save, on_outcome=progress.add, tables_in_flight=tables_in_flight
+            )
 
     return await hosting.unless(launcher.watch(), league())

@@ -21,6 +21,10 @@ class OpenHost(Protocol):
 
     async def wait_for_bots(self, names: Iterable[str], timeout: float | None = None) -> None: ...
 
+    def online(self) -> dict[str, int]: ...
+
+    def add_bot(self, name: str, token_hash: str) -> None: ...
+
 
 @contextlib.asynccontextmanager
 async def open_host(

@@ -67,7 +67,7 @@ def standings_table(lines: Sequence[Standing], title: str) -> Table:
     table = Table(
         title=title, box=box.SIMPLE, caption="means for each table, over pairs of tables, with 95 % intervals"
     )
-    table.add_column("#", justify="right")
+    table.add_column("#", justify="right", no_wrap=True, min_width=2)
     table.add_column("entry", no_wrap=True)
     for heading in ("pairs", "points", "steps", "win", "rho", "faults"):
         table.add_column(heading, justify="right", no_wrap=True)

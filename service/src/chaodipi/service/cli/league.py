@@ -1,0 +1,128 @@
+"""``chaodipi league``: run a league from its file, resume it, show its standings."""
+
+import asyncio
+import json
+import secrets as random_bytes
+from collections.abc import Sequence
+from pathlib import Path
+
+from chaodipi.service.boards.board import Secrets
+from chaodipi.service.cli import hosting
+from chaodipi.service.cli.demo import BOT_START_S, seed_from_text, watched
+from chaodipi.service.cli.errors import UsageError
+from chaodipi.service.cli.screen import standings_table
+from chaodipi.service.host.host import hash_token
+from chaodipi.service.launch import Launcher
+from chaodipi.service.logs import configure_logs
+from chaodipi.service.scheduler.league import PlayedPair, results_json
+from chaodipi.service.scheduler.league_file import LeagueFile, load_league
+from chaodipi.service.scheduler.schedule import Plan
+from chaodipi.service.scheduler.standings import PairOutcome, standings
+from chaodipi.service.store import LeagueRow, Store
+from chaodipi.service.store.rows import rows_of
+from chaodipi.service.store.store import Writer
+from rich.console import Console
+
+__all__ = ["run_league", "show_standings"]
+
+
+def run_league(console: Console, path: Path, out: Path, listen: str) -> None:
+    """Play the league of *path* into *out*, or play on where an earlier run stopped."""
+    league = load_league(path)
+    folder = out / league.name
+    with Store(out / "chaodipi.db", writing=True) as store:
+        known = store.bot_hashes()
+        for bot in league.bots:
+            if bot.command is None and bot.name not in known:
+                raise UsageError(f"bot {bot.name!r} has no command and no token: chaodipi bot add {bot.name}")
+        row = store.begin_league(
+            LeagueRow(
+                name=league.name,
+                config_digest=league.digest,
+                ruleset_digest=league.ruleset.digest,
+                entries=tuple(entry.name for entry in league.entries),
+                rank_by=league.rank_by,
+                pairs=_plan(league, Secrets(b"")).pair_count,
+                seed=seed_from_text(league.seed),
+                nonces=league.nonces,
+            )
+        )
+        plan = _plan(league, Secrets(row.seed, row.nonces))
+        done = store.outcomes(league.name)
+        console.print(f"league {league.name}: {plan.pair_count} pairs of tables, {len(done)} done")
+        console.print(f"seed commitment {plan.secrets.commitment.hex()}", soft_wrap=True)
+        outcomes = list(done.values())
+        if len(done) < plan.pair_count:
+            folder.mkdir(parents=True, exist_ok=True)
+            with (folder / "host.log").open("a", encoding="utf-8", buffering=1) as log_file:
+                configure_logs("info", log_file)
+                with Launcher(folder / "bots") as launcher:
+                    outcomes = asyncio.run(_play(console, league, plan, store, launcher, folder, done, listen))
+        results = results_json(plan, sorted(outcomes, key=lambda outcome: outcome.number), league.rank_by)
+        (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        names = [entry.name for entry in plan.entries]
+        console.print(
+            standings_table(standings(names, outcomes, league.rank_by), f"{league.name}, by {league.rank_by}")
+        )
+        console.print(f"results: {folder / 'results.json'}", soft_wrap=True)
+
+
+def _plan(league: LeagueFile, secrets: Secrets) -> Plan:
+    return Plan(
+        league.name, league.ruleset, league.entries, league.boards, secrets, league.time, league.shared_boards
+    )  # fmt: skip
+
+
+async def _play(
+    console: Console,
+    league: LeagueFile,
+    plan: Plan,
+    store: Store,
+    launcher: Launcher,
+    folder: Path,
+    done: dict[int, PairOutcome],
+    listen: str,
+) -> list[PairOutcome]:
+    playing = {name for entry in league.entries for name in entry.bots}
+    launched = {bot.name: random_bytes.token_urlsafe(24) for bot in league.bots if bot.command is not None}
+    hashes = {name: text for name, text in store.bot_hashes().items() if name in playing and name not in launched}
+    hashes |= {name: hash_token(token) for name, token in launched.items()}
+    async with hosting.open_host(hashes, listen) as (host, server), Writer(store) as writer:
+        console.print(f"bots connect to {server}")
+        for bot in league.bots:
+            if bot.command is not None and bot.name in playing:
+                launcher.start(bot.name, bot.command, server, launched[bot.name])
+
+        async def save(played: PlayedPair) -> None:
+            await writer.save(rows_of(league.name, played))
+
+        return await watched(
+            console,
+            plan,
+            host,
+            launcher,
+            sorted(playing),
+            folder / "records",
+            done=done,
+            save=save,
+            tables_in_flight=league.tables_in_flight,
+            wait_s=BOT_START_S if len(launched) == len(league.bots) else 600.0,
+        )
+
+
+def show_standings(console: Console, out: Path, name: str | None, as_json: bool) -> None:
+    """Show the standings of league *name* (default: the only one), also while it is being played."""
+    with Store(out / "chaodipi.db", writing=False) as store:
+        names: Sequence[str] = store.league_names()
+        if name is None:
+            if len(names) != 1:
+                raise UsageError(f"which league? there: {', '.join(names) or 'none'}")
+            name = names[0]
+        row = store.league(name)
+        outcomes = list(store.outcomes(name).values())
+    lines = standings(row.entries, outcomes, row.rank_by)
+    if as_json:
+        for line in lines:
+            console.file.write(json.dumps({"schema": "chaodipi/standing/1", "league": name} | line.as_json()) + "\n")
+        return
+    console.print(standings_table(lines, f"{name}, by {row.rank_by}, {len(outcomes)} of {row.pairs} pairs"))

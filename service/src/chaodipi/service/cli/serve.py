@@ -1,0 +1,82 @@
+"""``chaodipi serve``: a host that stays up; with a house, bots that connect get tables against the baselines."""
+
+import asyncio
+import itertools
+import secrets as random_bytes
+from pathlib import Path
+
+from chaodipi.engine.ruleset import Ruleset
+from chaodipi.service.boards.board import Secrets
+from chaodipi.service.cli import hosting
+from chaodipi.service.cli.demo import resolve_preset
+from chaodipi.service.config import ServerConfig
+from chaodipi.service.host.host import hash_token
+from chaodipi.service.launch import BASELINES, Launcher, baseline_command
+from chaodipi.service.logs import configure_logs
+from chaodipi.service.scheduler.run import outcome_of
+from chaodipi.service.scheduler.schedule import Entry, Plan, round_robin
+from chaodipi.service.store import Store
+from rich.console import Console
+
+__all__ = ["serve"]
+
+_LOOK_S = 1.0
+
+
+def serve(console: Console, config: ServerConfig, house: str | None) -> None:
+    """Serve until interrupted. Bots that are added while it runs are let in."""
+    ruleset = None if house is None else resolve_preset(house)
+    store_path = Path(config.store)
+    if not store_path.exists():
+        Store(store_path, writing=True).close()
+    configure_logs(config.log_level)
+    with Store(store_path, writing=False) as store, Launcher(store_path.parent / "house") as launcher:
+        asyncio.run(_serve(console, config, ruleset, store, launcher))
+
+
+async def _serve(
+    console: Console, config: ServerConfig, ruleset: Ruleset | None, store: Store, launcher: Launcher
+) -> None:
+    tokens = {f"house.{name}": random_bytes.token_urlsafe(24) for name in BASELINES} if ruleset else {}
+    known = store.bot_hashes()
+    hashes = known | {name: hash_token(token) for name, token in tokens.items()}
+    async with hosting.open_host(hashes, config.listen, config.metrics_port or None) as (host, server):
+        console.print(f"serving at {server}, {len(known)} bots known; Ctrl-C stops")
+        for name, token in tokens.items():
+            launcher.start(name, baseline_command(name.removeprefix("house.")), server, token)
+        async with asyncio.TaskGroup() as group:
+            guests: set[str] = set()
+            while True:
+                launcher.check()
+                for name, token_hash in store.bot_hashes().items():
+                    if name not in known:
+                        known[name] = token_hash
+                        host.add_bot(name, token_hash)
+                        console.print(f"bot {name} added")
+                online = host.online()
+                for name in sorted(known):
+                    if ruleset is not None and online.get(name) and name not in guests:
+                        guests.add(name)
+                        group.create_task(_play_guest(console, host, ruleset, name, guests))
+                await asyncio.sleep(_LOOK_S)
+
+
+async def _play_guest(console: Console, host: hosting.OpenHost, ruleset: Ruleset, guest: str, guests: set[str]) -> None:
+    """Pairs of tables against one house bot after the other, for as long as the guest is there."""
+    try:
+        for number in itertools.count():
+            if not host.online().get(guest):
+                return
+            opponent = f"house.{BASELINES[number % len(BASELINES)]}"
+            entries = (Entry.of_bot(guest), Entry.of_bot(opponent))
+            secrets = Secrets(random_bytes.token_bytes(32), (b"", b""))
+            plan = Plan(f"house-{random_bytes.token_hex(4)}", ruleset, entries, 1, secrets)
+            pair = next(round_robin(plan))
+            one, two = await asyncio.gather(*(host.play_table(spec) for spec in pair.tables))
+            if "host_fault" in (one.how, two.how):
+                continue
+            outcome = outcome_of(pair, (one, two))
+            points = sum(margin.points for margin in outcome.margins) / 2
+            console.print(f"{guest} against {opponent}: {points:+.1f} points a table, faults {outcome.faults[guest]}")
+    finally:
+        guests.discard(guest)

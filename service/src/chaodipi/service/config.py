@@ -1,0 +1,115 @@
+"""Settings and files in TOML, read once at the edge; every mistake is named with its file and line."""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ConfigError", "ServerConfig", "TomlFile", "load_server_config"]
+
+
+class ConfigError(Exception):
+    """A mistake in a settings file or variable; the message is one line that names it."""
+
+
+class TomlFile:
+    """
+    A TOML file whose mistakes can be named by line.
+
+    Raises:
+        ConfigError: unreadable, or no TOML.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+            raise ConfigError(f"{path}: cannot be read: {reason}") from error
+        try:
+            self.values: dict[str, Any] = tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+            where = f"{path}:{found[1]}" if found else str(path)
+            what = re.sub(r" \(at .*\)$", "", str(error))
+            raise ConfigError(f"{where}: not TOML: {what}") from error
+
+    def line(self, key: str, table: str = "", nth: int = 0) -> int:
+        """The line at which *key* is set in the *nth* ``[table]`` or ``[[table]]``; that table's or 1 if it is not."""
+        inside, seen, start = table == "", -1, 1
+        for number, text in enumerate(self.text.splitlines(), 1):
+            heading = re.match(r"\s*\[\[?\s*([\w.-]+)\s*\]", text)
+            if heading:
+                if heading[1] == table:
+                    seen += 1
+                inside = heading[1] == table and seen == nth
+                start = number if inside else start
+            elif inside and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", text):
+                return number
+        return start
+
+    def error(self, message: str, key: str, table: str = "", nth: int = 0) -> ConfigError:
+        """An error about *key*, with the line it stands on."""
+        return ConfigError(f"{self.path}:{self.line(key, table, nth)}: {message}")
+
+    def take(
+        self, values: Mapping[str, Any], kinds: Mapping[str, type], table: str = "", nth: int = 0
+    ) -> dict[str, Any]:
+        """*values*, each of a known name and of its kind; ConfigError naming the first that is not."""
+        place = f" in [{table}]" if table else ""
+        for key, value in values.items():
+            kind = kinds.get(key)
+            if kind is None:
+                raise self.error(f"unknown key {key!r}{place}; known: {', '.join(kinds)}", key, table, nth)
+            if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+                raise self.error(f"{key} = {value!r}{place}: {_KIND_NAMES[kind]} expected", key, table, nth)
+        return dict(values)
+
+
+_KIND_NAMES: dict[type, str] = {
+    int: "a whole number",
+    str: "a text",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """
+    Settings of ``chaodipi serve``; each also as ``CHAODIPI_NAME`` in the environment, which wins over the file.
+
+    Attributes:
+        listen: ``host:port`` for bots.
+        metrics_port: Prometheus metrics on this machine; 0: none.
+        store: SQLite file of bots and leagues.
+        log_level: debug, info, warning, error.
+    """
+
+    listen: str = "127.0.0.1:7878"
+    metrics_port: int = 0
+    store: str = "out/chaodipi.db"
+    log_level: str = "info"
+
+
+def load_server_config(path: Path | None, env: Mapping[str, str] = os.environ) -> ServerConfig:
+    """The settings of *path* (None: the defaults) and *env*; ConfigError for any mistake."""
+    config = ServerConfig()
+    kinds: dict[str, type] = {field.name: type(getattr(config, field.name)) for field in fields(config)}
+    if path is not None:
+        file = TomlFile(path)
+        config = replace(config, **file.take(file.values, kinds))
+    for name, kind in kinds.items():
+        text = env.get(f"CHAODIPI_{name.upper()}")
+        if text is None:
+            continue
+        try:
+            config = replace(config, **{name: kind(text)})
+        except ValueError as error:
+            raise ConfigError(f"CHAODIPI_{name.upper()} = {text!r}: {_KIND_NAMES[kind]} expected") from error
+    return config

@@ -1,0 +1,205 @@
+"""A league's file: what is played between whom, and how the bots are launched.
+
+::
+
+    name = "spring"
+    ruleset = "ming_chao"
+    boards = 100              # of each pairing; a board is two tables
+    rank_by = "points"        # or steps, or win: named before play
+    seed = "..."              # optional; 64 hex digits or a text. Without it: random, revealed at the end
+    shared_boards = false
+    tables_in_flight = 16
+
+    [overrides]               # optional: single values of the ruleset
+    stage = 100
+
+    [time]                    # optional
+    play_ms = 2000
+
+    [[bots]]
+    name = "alpha"
+    command = ["python", "alpha.py"]   # or: baseline = "greedy"; neither: it connects by itself
+    nonce = "..."                      # optional: its owner's share in the seeds
+
+    [[teams]]                 # optional; without teams every bot is an entry in both seats
+    name = "alpha+beta"
+    bots = ["alpha", "beta"]
+"""
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from chaodipi.engine.errors import RulesetError
+from chaodipi.engine.ruleset import Ruleset, resolve
+from chaodipi.service.config import ConfigError, TomlFile
+from chaodipi.service.launch import BASELINES, baseline_command
+from chaodipi.service.match.table import TimeControl
+from chaodipi.service.scheduler.margins import SCALES
+from chaodipi.service.scheduler.schedule import Entry
+
+__all__ = ["BotLine", "LeagueFile", "check_name", "load_league"]
+
+_TOP: dict[str, type] = {
+    "name": str, "ruleset": str, "boards": int, "rank_by": str, "seed": str, "shared_boards": bool,
+    "tables_in_flight": int, "overrides": dict, "time": dict, "bots": list, "teams": list,
+}  # fmt: skip
+_TIME: dict[str, type] = dict.fromkeys(("play_ms", "bury_ms", "ready_ms", "attempts", "max_faults"), int)
+_BOT: dict[str, type] = {"name": str, "command": list, "baseline": str, "nonce": str}
+_TEAM: dict[str, type] = {"name": str, "bots": list}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+]{0,31}")
+
+
+@dataclass(frozen=True, slots=True)
+class BotLine:
+    """A bot of the league; ``command`` is None if it connects by itself."""
+
+    name: str
+    command: tuple[str, ...] | None
+    nonce: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeagueFile:
+    """A checked league file."""
+
+    name: str
+    ruleset: Ruleset
+    boards: int
+    rank_by: str
+    seed: str | None
+    shared_boards: bool
+    tables_in_flight: int
+    time: TimeControl
+    bots: tuple[BotLine, ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def nonces(self) -> tuple[bytes, ...]:
+        """One for each entry: its bots' nonces, joined."""
+        by_name = {bot.name: bot.nonce for bot in self.bots}
+        return tuple("".join(by_name[bot] for bot in dict.fromkeys(entry.bots)).encode() for entry in self.entries)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) over all that decides the schedule and the results, commands excepted."""
+        parts: dict[str, Any] = {
+            "name": self.name,
+            "ruleset": self.ruleset.digest,
+            "boards": self.boards,
+            "rank_by": self.rank_by,
+            "seed": self.seed,
+            "shared_boards": self.shared_boards,
+            "time": asdict(self.time),
+            "entries": [[entry.name, *entry.bots] for entry in self.entries],
+            "nonces": [nonce.hex() for nonce in self.nonces],
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def check_name(name: str) -> None:
+    """Raise :class:`ConfigError` unless *name* can be a bot's, an entry's or a league's."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"name {name!r}: letters, digits, '_', '.', '+', at most 32")
+
+
+def load_league(path: Path) -> LeagueFile:
+    """
+    Read and check a league file.
+
+    Raises:
+        ConfigError: the first mistake, with its line; the organiser's.
+    """
+    file = TomlFile(path)
+    values = file.take(file.values, _TOP)
+    for key in ("name", "ruleset", "bots"):
+        if key not in values:
+            raise file.error(f"{key} is missing", key)
+    if not _NAME.fullmatch(values["name"]):
+        raise file.error(f"name = {values['name']!r}: letters, digits, '_', '.', '+', at most 32", "name")
+    for key in ("boards", "tables_in_flight"):
+        if values.get(key, 1) < 1:
+            raise file.error(f"{key} = {values[key]}: 1 or more", key)
+    if values.get("rank_by", "points") not in SCALES:
+        raise file.error(f"rank_by = {values['rank_by']!r}: one of {', '.join(SCALES)}", "rank_by")
+    bots = _bots(file, values["bots"])
+    return LeagueFile(
+        name=values["name"],
+        ruleset=_ruleset(file, values),
+        boards=values.get("boards", 20),
+        rank_by=values.get("rank_by", "points"),
+        seed=values.get("seed"),
+        shared_boards=values.get("shared_boards", False),
+        tables_in_flight=values.get("tables_in_flight", 16),
+        time=TimeControl(**file.take(values.get("time", {}), _TIME, "time")),
+        bots=bots,
+        entries=_entries(file, values, bots),
+    )
+
+
+def _ruleset(file: TomlFile, values: dict[str, Any]) -> Ruleset:
+    try:
+        resolve(values["ruleset"])
+    except RulesetError as error:
+        raise file.error(error.message, "ruleset") from error
+    try:
+        return resolve(values["ruleset"], values.get("overrides"))
+    except RulesetError as error:
+        raise file.error(error.message, error.key, "overrides") from error
+
+
+def _named(file: TomlFile, line: Any, kinds: dict[str, type], table: str, nth: int) -> dict[str, Any]:
+    """A checked table of the list *table* with a good ``name``."""
+    if not isinstance(line, dict):
+        raise file.error(f"{table}: tables [[{table}]] expected", table)
+    taken = file.take(line, kinds, table, nth)
+    name = taken.get("name")
+    if name is None or not _NAME.fullmatch(name):
+        raise file.error(f"name = {name!r}: letters, digits, '_', '.', '+', at most 32", "name", table, nth)
+    return taken
+
+
+def _bots(file: TomlFile, lines: list[Any]) -> tuple[BotLine, ...]:
+    bots: list[BotLine] = []
+    for nth, line in enumerate(lines):
+        taken = _named(file, line, _BOT, "bots", nth)
+        name = taken["name"]
+        if name in [bot.name for bot in bots]:
+            raise file.error(f"bot {name!r} stands twice", "name", "bots", nth)
+        command: tuple[str, ...] | None = None
+        if "baseline" in taken:
+            if taken["baseline"] not in BASELINES:
+                known = ", ".join(BASELINES)
+                raise file.error(f"unknown baseline {taken['baseline']!r}; known: {known}", "baseline", "bots", nth)
+            command = tuple(baseline_command(taken["baseline"]))
+        elif "command" in taken:
+            command = tuple(map(str, taken["command"]))
+            if not command:
+                raise file.error("command is empty", "command", "bots", nth)
+        bots.append(BotLine(name, command, taken.get("nonce", "")))
+    return tuple(bots)
+
+
+def _entries(file: TomlFile, values: dict[str, Any], bots: tuple[BotLine, ...]) -> tuple[Entry, ...]:
+    names = [bot.name for bot in bots]
+    entries: list[Entry] = []
+    for nth, line in enumerate(values.get("teams", [])):
+        taken = _named(file, line, _TEAM, "teams", nth)
+        members = taken.get("bots", [])
+        if len(members) != 2:
+            raise file.error(f"team {taken['name']!r} needs two bots", "bots", "teams", nth)
+        for member in members:
+            if member not in names:
+                raise file.error(f"unknown bot {member!r}; known: {', '.join(names)}", "bots", "teams", nth)
+        if taken["name"] in [entry.name for entry in entries]:
+            raise file.error(f"team {taken['name']!r} stands twice", "name", "teams", nth)
+        entries.append(Entry(taken["name"], (members[0], members[1])))
+    if "teams" not in values:
+        entries = [Entry.of_bot(name) for name in names]
+    if len(entries) < 2:
+        what = "teams" if "teams" in values else "bots"
+        raise file.error(f"a league needs two {what} or more, here: {len(entries)}", what)
+    return tuple(entries)
