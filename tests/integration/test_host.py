@@ -62,7 +62,9 @@ async def hosting(**options: Any) -> AsyncIterator[tuple[Host, int]]:
 class Client:
     """A bot that takes the first legal action; *answer* may replace what it says."""
 
-    def __init__(self, port: int, name: str, *, max_tables: int = 64, instance: str = "") -> None:
+    def __init__(
+        self, port: int, name: str, *, max_tables: int = 64, instance: str = "", before: "Client | None" = None
+    ) -> None:
         self.name = name
         self.seats: dict[int, tuple[Seat, View]] = {}
         self.results: list[session_pb2.AnswerResult] = []
@@ -74,6 +76,17 @@ class Client:
         self.silent = False
         self.asked = asyncio.Event()
         self._hello = session_pb2.Hello(sdk="raw", instance=instance, legal_mode=session_pb2.LEGAL_MODE_FACTORED)
+        self.firsts: list[int] = []
+        self._before = before
+        if before is not None:
+            self._hello.resume_token = before.welcome.resume_token if before.welcome else ""
+            for assigned in before.assigned:
+                self._hello.cursors.add(
+                    match=assigned.match.name,
+                    seat=assigned.seat,
+                    seat_token=assigned.seat_token,
+                    last_seq=before.seqs[assigned.channel],
+                )
         self._max = max_tables
         self._channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
         self._call: Any = session_pb2_grpc.BotSessionServiceStub(self._channel).OpenSession(
@@ -109,6 +122,9 @@ class Client:
             assert seat is not None
             self.seats[assigned.channel] = (seat, View(RULES, seat))
             self.seqs[assigned.channel] = 0
+            if self._before is not None:
+                self.seats[assigned.channel] = self._before.seats[1]
+                self.seqs[assigned.channel] = self._before.seqs[1]
             return session_pb2.ClientMessage(seat_ready=session_pb2.SeatReady(channel=assigned.channel))
         elif kind == "seat_update":
             return self._update(message.seat_update)
@@ -122,6 +138,8 @@ class Client:
 
     def _update(self, update: session_pb2.SeatUpdate) -> session_pb2.ClientMessage | None:
         channel = update.channel
+        if update.events and not self.firsts:
+            self.firsts.append(update.events[0].seq)
         for event in update.events:
             assert event.seq == self.seqs[channel] + 1
             self.seqs[channel] = event.seq
@@ -211,13 +229,16 @@ async def test_a_bot_may_hold_all_four_seats() -> None:
 
 async def test_a_bad_token_is_refused() -> None:
     async with hosting() as (_, port):
-        client = Client(port, "eel")
-        with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await client.run()
-        assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED
-        assert (refused.value.details() or "").startswith("TOKEN_INVALID")
-        assert b"TOKEN_INVALID" in dict(refused.value.trailing_metadata() or ())["grpc-status-details-bin"]
-        await client.close()
+        for token, reason in (("token-eel", "TOKEN_INVALID"), ("", "TOKEN_MISSING")):
+            async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+                call: Any = session_pb2_grpc.BotSessionServiceStub(channel).OpenSession(
+                    metadata=(("authorization", f"Bearer {token}"),)
+                )
+                hello = session_pb2.ClientMessage(hello=session_pb2.Hello())
+                await call.write(session_pb2.OpenSessionRequest(messages=[hello]))
+                assert await call.code() == grpc.StatusCode.UNAUTHENTICATED
+                assert (await call.details()).startswith(f"{reason}: ")
+                assert reason.encode() in dict(await call.trailing_metadata())["grpc-status-details-bin"]
 
 
 async def test_hello_must_come_first() -> None:
@@ -410,16 +431,12 @@ async def test_busy_bots_are_waited_for() -> None:
         assert len(clients["ant"].ended) == 3
 
 
-async def test_bots_of_the_sdk_play_and_resume_with_cursors() -> None:
+async def test_bots_of_the_sdk_play() -> None:
     async with hosting() as (host, port):
         sessions = [Session(GreedyBot, f"127.0.0.1:{port}", f"token-{name}") for name in NAMES]
         tasks = [asyncio.create_task(session.run()) for session in sessions]
         await host.wait_for_bots(NAMES, 10)
         playing = [asyncio.create_task(host.play_table(table(f"t/{i}", seed=i))) for i in range(8)]
-        await asyncio.sleep(0.3)
-        assert host.tables_in_flight
-        cut = host._sessions["ant"][0]
-        cut.close()  # the stream ends under the bot's feet
         results = await asyncio.wait_for(asyncio.gather(*playing), 60)
         assert {r.how for r in results} == {"played"}
         assert not any(r.faults for r in results)
@@ -427,3 +444,21 @@ async def test_bots_of_the_sdk_play_and_resume_with_cursors() -> None:
             assert session.defaults == 0
             session.stop()
         await asyncio.gather(*tasks)
+
+
+async def test_a_cursor_brings_only_the_events_that_were_missed() -> None:
+    async with hosting() as (host, port), seated(port, NAMES[:3]):
+        first = Client(port, "dog")
+        first.silent = True
+        task = asyncio.create_task(first.run())
+        await host.wait_for_bots(NAMES, 10)
+        playing = asyncio.create_task(host.play_table(table()))
+        await asyncio.wait_for(first.asked.wait(), 10)
+        await asyncio.sleep(0.1)
+        await first.close()
+        await asyncio.gather(task, return_exceptions=True)
+        async with seated(port, ("dog",), before=first) as again:
+            result = await asyncio.wait_for(playing, 20)
+            assert again["dog"].assigned[0].resumed
+            assert again["dog"].firsts == [first.seqs[1] + 1]
+        assert result.faults == {}

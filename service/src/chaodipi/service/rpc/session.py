@@ -1,6 +1,7 @@
 """BotSessionService: one reader and one writer for each stream, and frames in between."""
 
 import asyncio
+import contextlib
 from typing import Any
 
 import grpc
@@ -36,6 +37,12 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
         host = self._host
         try:
             bot = host.authenticate(token_of(context.invocation_metadata()))
+        except SessionRefused as error:
+            # A client that is writing its first frame while the call ends sees INTERNAL, not this status.
+            with contextlib.suppress(SessionRefused):
+                await _first_frame(context, 1.0)
+            await refuse(context, error)
+        try:
             first = await _first_frame(context)
             greeting = _greeting(first[0].hello)
             session = host.open_session(bot, greeting)
@@ -155,10 +162,10 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
             metrics.frame_out(len(frame.messages))
 
 
-async def _first_frame(context: Any) -> list[session_pb2.ClientMessage]:
+async def _first_frame(context: Any, timeout_s: float = HELLO_TIMEOUT_S) -> list[session_pb2.ClientMessage]:
     """The messages of the first frame, of which the first one is Hello."""
     try:
-        async with asyncio.timeout(HELLO_TIMEOUT_S):
+        async with asyncio.timeout(timeout_s):
             frame = await context.read()
     except TimeoutError:
         raise SessionRefused(9, "HELLO_REQUIRED", "the first message must be Hello") from None
