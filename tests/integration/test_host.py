@@ -1,13 +1,17 @@
 """The host over a real socket, with raw clients that know nothing but the protocol."""
 
 import asyncio
+import io
+import json
 import random
+import urllib.request
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
 import pytest
+import structlog
 from chaodipi.engine.actions import Action
 from chaodipi.engine.cards import Seat, deck
 from chaodipi.engine.deal import Setup
@@ -18,8 +22,10 @@ from chaodipi.sdk.session import Session
 from chaodipi.sdk.wire import event_from_wire, seat_from_wire
 from chaodipi.service.host.errors import HostError
 from chaodipi.service.host.host import Host, hash_token
+from chaodipi.service.logs import configure_logs
 from chaodipi.service.match.machine import TableMachine
 from chaodipi.service.match.table import TableSpec, TimeControl
+from chaodipi.service.metrics import serve_metrics
 from chaodipi.service.rpc.server import start_server
 from chaodipi.v1 import (
     bot_pb2,
@@ -107,6 +113,9 @@ class Client:
     async def close(self) -> None:
         self._call.cancel()
         await self._channel.close()
+
+    async def send_answer(self, answer: session_pb2.Answer) -> None:
+        await self._send(answer=answer)
 
     async def leave(self, channel: int) -> None:
         await self._send(leave_match=session_pb2.LeaveMatch(channel=channel))
@@ -418,6 +427,54 @@ async def test_a_bot_that_stays_away_is_played_on_after_the_resume_window() -> N
         await clients["dog"].close()
         result = await asyncio.wait_for(playing, 20)
         assert result.faults == {Seat.S3: {"disconnected": 1}}
+
+
+async def test_every_answer_gets_a_verdict_even_on_a_channel_that_is_not_open() -> None:
+    async with hosting() as (host, port), seated(port, ("ant",)) as clients:
+        await host.wait_for_bots(["ant"], 10)
+        await clients["ant"].send_answer(session_pb2.Answer(channel=77, decision_id=3))
+        async with asyncio.timeout(5):
+            while not clients["ant"].results:
+                await asyncio.sleep(0.01)
+        [result] = clients["ant"].results
+        assert (result.channel, result.decision_id, result.status) == (77, 3, 6)
+        assert result.problem.reason == "CHANNEL_UNKNOWN"
+
+
+async def test_metrics_are_served_on_their_own_port() -> None:
+    async with hosting() as (host, port), seated(port):
+        await host.wait_for_bots(NAMES, 10)
+        await asyncio.wait_for(host.play_table(table()), 20)
+        metrics_port, stop = serve_metrics(host.metrics, 0)
+        with pytest.raises(HostError, match=f"port {metrics_port} is in use"):
+            serve_metrics(host.metrics, metrics_port)
+        page = await asyncio.to_thread(_read, f"http://127.0.0.1:{metrics_port}/metrics")
+        stop()
+        assert 'chaodipi_tables_total{ending="played"} 1.0' in page
+        assert "chaodipi_sessions 4.0" in page
+        assert "chaodipi_tables_in_flight 0.0" in page
+        assert 'chaodipi_decisions_total{bot="ant",phase="follow"}' in page
+
+
+def _read(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=5) as page:
+        return bytes(page.read()).decode()
+
+
+def test_logs_are_json_lines_without_secrets() -> None:
+    stream = io.StringIO()
+    before = structlog.get_config()
+    try:
+        configure_logs("info", stream)
+        structlog.get_logger("test").info("seat_lost", seat=1, token="abc", cards="H5 H5")
+        structlog.get_logger("test").debug("not_written")
+    finally:
+        structlog.configure(**before)
+    [line] = stream.getvalue().splitlines()
+    entry = json.loads(line)
+    assert (entry["event"], entry["seat"], entry["level"]) == ("seat_lost", 1, "info")
+    assert "abc" not in line
+    assert "H5" not in line
 
 
 async def test_busy_bots_are_waited_for() -> None:

@@ -19,9 +19,10 @@ from chaodipi.service.host.session import (
     PingSent,
     PongSent,
     SeatMessage,
+    Unplaced,
     Warned,
 )
-from chaodipi.service.match.machine import Decision, Ended, FaultRecorded, Numbered, Update, Verdict
+from chaodipi.service.match.machine import Decision, Ended, FaultRecorded, Numbered, Update, Verdict, VerdictStatus
 from chaodipi.service.match.table import TableResult, TableSpec, TimeControl
 from chaodipi.v1 import cards_pb2, match_pb2, rules_pb2, seat_pb2, session_pb2
 from google.protobuf.duration_pb2 import Duration
@@ -44,6 +45,14 @@ def outgoing_to_wire(message: Outgoing) -> session_pb2.ServerMessage:
         case SeatMessage(message=Ended() as ended):
             result = match_result_to_wire(ended.result)
             return session_pb2.ServerMessage(seat_ended=session_pb2.SeatEnded(channel=message.channel, result=result))
+        case Unplaced(channel=channel, decision=decision):
+            stale: Any = int(VerdictStatus.STALE)
+            problem = cards_pb2.Problem(code=5, reason="CHANNEL_UNKNOWN", message="this channel is not open")
+            return session_pb2.ServerMessage(
+                answer_result=session_pb2.AnswerResult(
+                    channel=channel, decision_id=decision, status=stale, problem=problem
+                )
+            )
         case Assigned():
             return session_pb2.ServerMessage(seat_assigned=_assigned(message))
         case PingSent(nonce=nonce):

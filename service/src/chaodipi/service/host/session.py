@@ -26,6 +26,7 @@ __all__ = [
     "PongSent",
     "SeatMessage",
     "Session",
+    "Unplaced",
     "Warned",
 ]
 
@@ -89,6 +90,14 @@ class SeatMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class Unplaced:
+    """The verdict on an answer for a channel that is not open: usually it crossed the end of its table."""
+
+    channel: int
+    decision: int
+
+
+@dataclass(frozen=True, slots=True)
 class PingSent:
     nonce: int
 
@@ -115,7 +124,7 @@ class Warned:
     metadata: dict[str, str] = field(default_factory=dict)
 
 
-Outgoing = Assigned | SeatMessage | PingSent | PongSent | Draining | Warned
+Outgoing = Assigned | SeatMessage | Unplaced | PingSent | PongSent | Draining | Warned
 
 
 class Session:

@@ -12,7 +12,7 @@ from chaodipi.sdk.wire import action_from_wire
 from chaodipi.service import convert
 from chaodipi.service.host.errors import SessionRefused
 from chaodipi.service.host.host import MAX_TABLES, Host
-from chaodipi.service.host.session import Cursor, Greeting, PongSent, Session, Warned
+from chaodipi.service.host.session import Cursor, Greeting, PongSent, Session, Unplaced, Warned
 from chaodipi.service.rpc.errors import refuse, token_of
 from chaodipi.service.version import API_MINOR, CAPABILITIES, server_version
 from chaodipi.v1 import session_pb2, session_pb2_grpc
@@ -118,8 +118,7 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
         except MalformedError as error:
             action = error
         if not self._host.receive_answer(session, answer.channel, answer.decision_id, action):
-            # Usual at the end of a table: the answer and the end crossed. Nothing is open, nothing is lost.
-            log.debug("channel_unknown", session=session.id, channel=answer.channel)
+            session.send(Unplaced(answer.channel, answer.decision_id))
 
     # ---- out
 
