@@ -16,7 +16,7 @@ import typer
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 league_app = typer.Typer(help="Run leagues and show their standings.", no_args_is_help=True)
 bot_app = typer.Typer(help="Bots that may connect.", no_args_is_help=True)
 replay_app = typer.Typer(help="Read and check records.", no_args_is_help=True)

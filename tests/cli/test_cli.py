@@ -1,0 +1,244 @@
+"""The commands: what they print, and one clear line for every mistake."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from chaodipi.service.cli.screen import standings_table
+from chaodipi.service.config import ConfigError, load_server_config
+from chaodipi.service.launch import BotExitedError, Launcher
+from chaodipi.service.scheduler.league_file import load_league
+from chaodipi.service.scheduler.standings import Estimate, Standing
+from rich.console import Console
+
+LEAGUE = """\
+name = "spring"
+ruleset = "ming_chao"
+boards = 2
+seed = "s"
+
+[overrides]
+stage = 100
+
+[[bots]]
+name = "a"
+baseline = "greedy"
+
+[[bots]]
+name = "b"
+command = ["bot"]
+nonce = "n"
+"""
+
+
+def chaodipi(*arguments, **more):
+    command = [sys.executable, "-c", "from chaodipi.service.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **more)
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["demo", "--ruleset", "nope"], r"unknown preset 'nope'; known: .*ming_chao"),
+        (["demo", "--out", "/proc/x"], r"cannot write to /proc/x: .+"),
+        (["demo", "--bots", "greedy,deep"], r"unknown baseline bot 'deep'; known: random, greedy, rules"),
+        (["demo", "--boards", "0"], r"Invalid value for '--boards': .+"),
+        (["league", "run", "no.toml"], r"no\.toml: cannot be read: No such file or directory"),
+        (["league", "standings", "--out", "/proc/x"], r"no store at /proc/x/chaodipi\.db"),
+        (["db", "upgrade", "--out", "/proc/x"], r"store /proc/x/chaodipi\.db is not writable: .+"),
+        (["replay", "verify", "no.jsonl"], r"no\.jsonl: cannot be read: .+"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(arguments, message):
+    done = chaodipi(*arguments)
+    assert done.returncode == 2
+    assert re.fullmatch(f"chaodipi: {message}\n", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('name = "spring"', 'name = "spring', ":1: not TOML"),
+        ("boards = 2", "bords = 2", ":3: unknown key 'bords'; known: name, ruleset"),
+        ("boards = 2", 'boards = "2"', ":3: boards = '2': a whole number expected"),
+        ("boards = 2", "boards = 0", ":3: boards = 0: 1 or more"),
+        ("ming_chao", "ming", ":2: unknown preset 'ming'"),
+        ("stage = 100", "stage = 0", ":7: stage = 0: a whole number from 1"),
+        ("stage = 100", "stags = 1", ":7: unknown ruleset key 'stags'"),
+        ('"greedy"', '"clever"', ":11: unknown baseline 'clever'; known: random, greedy, rules"),
+        ('name = "b"', 'name = "a"', ":14: bot 'a' stands twice"),
+        ('name = "b"', 'name = "b/c"', ":14: name = 'b/c'"),
+        ("nonce", "nonze", ":16: unknown key 'nonze' in [bots]"),
+    ],
+)
+def test_a_mistake_in_a_league_file_is_named_with_its_line(tmp_path, old, new, message):
+    path = tmp_path / "league.toml"
+    path.write_text(LEAGUE)
+    assert load_league(path).ruleset.stage == 100
+    path.write_text(LEAGUE.replace(old, new, 1))
+    with pytest.raises(ConfigError, match=re.escape(f"{path}{message}")):
+        load_league(path)
+
+
+def test_teams_are_two_bots(tmp_path):
+    path = tmp_path / "league.toml"
+    path.write_text(LEAGUE + '[[teams]]\nname = "x"\nbots = ["a", "b"]\n[[teams]]\nname = "y"\nbots = ["b", "b"]\n')
+    league = load_league(path)
+    assert [entry.bots for entry in league.entries] == [("a", "b"), ("b", "b")]
+    assert league.nonces == (b"n", b"n")
+
+
+def test_server_settings_from_file_and_environment(tmp_path):
+    path = tmp_path / "server.toml"
+    path.write_text('listen = "0.0.0.0:1"\nmetrics_port = 9\n')
+    config = load_server_config(path, {"CHAODIPI_METRICS_PORT": "8"})
+    assert (config.listen, config.metrics_port) == ("0.0.0.0:1", 8)
+    with pytest.raises(ConfigError, match="CHAODIPI_METRICS_PORT = 'x': a whole number expected"):
+        load_server_config(None, {"CHAODIPI_METRICS_PORT": "x"})
+
+
+def test_judge_answers_line_by_line():
+    question = {
+        "id": 7,
+        "op": "trick",
+        "ruleset": "ming_chao",
+        "level": "2",
+        "trump": "C",
+        "plays": ["S5", "SK", "ST", "S7"],
+    }
+    done = chaodipi("judge", input=json.dumps(question) + "\n\nnonsense\n")
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (first["id"], first["ok"], first["result"]["points"]) == (7, True, 25)
+    assert second["ok"] is False
+
+
+def test_standings_fit_on_80_columns():
+    value = Estimate(-100.0, 100.0)
+    line = Standing(1, "a_long_name", 1000, value, Estimate(-1.0, 1.0), Estimate(-1.0, 1.0), -0.5, 100)
+    console = Console(width=80, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console.print(standings_table([line], "title"))
+    text = console.export_text()
+    assert "…" not in text
+    assert "a_long_name" in text
+    console.file.close()
+
+
+@pytest.fixture
+def family(tmp_path):
+    """A bot that ignores SIGTERM and starts a child; the file that will name both."""
+    pids = tmp_path / "pids"
+    code = (
+        "import os, signal, subprocess, sys, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "child = subprocess.Popen(['sleep', '60'])\n"
+        f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}\\n')\n"
+        "time.sleep(60)\n"
+    )
+    return [sys.executable, "-c", code], pids
+
+
+def wait_for_pids(path):
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        with contextlib.suppress(OSError):
+            text = path.read_text()
+            if text.endswith("\n"):
+                return [int(pid) for pid in text.split()]
+        time.sleep(0.02)
+    raise AssertionError("the bot did not start")
+
+
+def gone(pids):
+    until = time.monotonic() + 5
+    while any(map(alive, pids)) and time.monotonic() < until:
+        time.sleep(0.02)
+    return not any(map(alive, pids))
+
+
+def test_launcher_stops_a_bot_that_does_not_want_to_and_its_child(tmp_path, family):
+    command, path = family
+    with Launcher(tmp_path / "logs", grace_s=0.2) as launcher:
+        launcher.start("x", command, "h:1", "t")
+        pids = wait_for_pids(path)
+        launcher.check()
+    assert gone(pids)
+
+
+def test_bot_dies_with_a_launcher_that_is_killed(tmp_path, family):
+    command, path = family
+    code = (
+        "import pathlib, time; from chaodipi.service.launch import Launcher\n"
+        f"Launcher(pathlib.Path({str(tmp_path)!r})).start('x', {command!r}, 'h:1', 't'); time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code])
+    pids = wait_for_pids(path)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    try:
+        assert gone(pids[:1])
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pids[1], signal.SIGKILL)
+
+
+async def test_a_bot_that_ends_is_named_with_what_it_said(tmp_path):
+    with Launcher(tmp_path) as launcher:
+        launcher.start("x", [sys.executable, "-c", "import sys; sys.exit('no such model')"], "h:1", "t")
+        with pytest.raises(BotExitedError, match=r"bot x ended \(exit code 1\): no such model; see .*x\.log"):
+            async with asyncio.timeout(20):
+                await launcher.watch()
+        with pytest.raises(BotExitedError, match="bot y: cannot run 'no-such-program': no such program"):
+            launcher.start("y", ["no-such-program"], "h:1", "t")
+
+
+def test_demo_end_to_end_and_its_records_verify(tmp_path):
+    out = tmp_path / "demo"
+    done = chaodipi("demo", "--boards", 1, "--seed", "x", "--bots", "greedy,rules", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    results = json.loads((out / "results.json").read_text())
+    assert results["tables"] == 2
+    assert {line["entry"] for line in results["standings"]} == {"greedy", "rules"}
+    assert all(line["faults"] == 0 for line in results["standings"])
+    checked = chaodipi("replay", "verify", out / "records")
+    assert checked.stdout == "2 records, 2 match, 0 do not (with the league's seed)\n"
+    record = sorted((out / "records").glob("*.jsonl"))[0]
+    shown = chaodipi("replay", "show", record)
+    assert "result   played" in shown.stdout
+    record.write_text(record.read_text().replace('"seat":1', '"seat":2', 1))
+    again = chaodipi("replay", "verify", record)
+    assert again.returncode == 1
+    assert "chain" in again.stdout
+
+
+def test_demo_stops_everything_when_interrupted(tmp_path):
+    code = "from chaodipi.service.cli import main; main()"
+    command = [sys.executable, "-c", code, "demo", "--out", str(tmp_path / "demo"), "--boards", "500"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    until = time.monotonic() + 30
+    while len(children.read_text().split()) < 3 and time.monotonic() < until:
+        time.sleep(0.05)
+    pids = [int(pid) for pid in children.read_text().split()]
+    assert len(pids) == 3
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors == "chaodipi: interrupted\n"
+    assert gone(pids)
