@@ -151,6 +151,7 @@ class Session:
         self._last_channel = 0
         self._waiting: list[Outgoing] = []
         self._wake = asyncio.Event()
+        self._ended = asyncio.Event()
 
     @property
     def free(self) -> int:
@@ -173,11 +174,19 @@ class Session:
         self._wake.set()
 
     def close(self, refusal: SessionRefused | None = None) -> None:
-        """End the session; the writer sends what waits, then ends the call."""
+        """End the session; the writer sends what waits, then ends the call, with *refusal* if there is one."""
         if not self.closed:
             self.closed = True
             self.refusal = refusal
+            if refusal is not None:
+                # Said in band too: a client that writes while the call ends may miss its status.
+                self._waiting.append(Warned(refusal.code, refusal.reason, refusal.message, refusal.metadata))
         self._wake.set()
+        self._ended.set()
+
+    async def wait_closed(self) -> None:
+        """Wait until the session is closed, from whichever end."""
+        await self._ended.wait()
 
     async def batch(self) -> list[Outgoing]:
         """

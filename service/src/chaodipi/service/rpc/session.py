@@ -24,6 +24,7 @@ log = structlog.get_logger("chaodipi.rpc")
 MAX_FRAME_BYTES = 256 * 1024
 MAX_DEBUG_NOTE_BYTES = 4096
 HELLO_TIMEOUT_S = 30.0
+LAST_FRAME_S = 1.0
 
 
 class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
@@ -52,13 +53,16 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
         host.resume(session)
         _warn_of_rulesets(session)
         reader = asyncio.create_task(self._read(session, context, first[1:]))
+        writer = asyncio.create_task(self._write(session, context, self._welcome(session, first[0].hello)))
         try:
-            await context.write(session_pb2.OpenSessionResponse(messages=[self._welcome(session, first[0].hello)]))
-            await self._write(session, context)
+            await session.wait_closed()
+            # A bot that does not read would hold the last frame back for ever.
+            await asyncio.wait([writer], timeout=LAST_FRAME_S)
         finally:
             host.close_session(session)
             reader.cancel()
-            await asyncio.wait([reader])
+            writer.cancel()
+            await asyncio.wait([reader, writer])
         if session.refusal is not None:
             await refuse(context, session.refusal)
 
@@ -141,8 +145,21 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
             )
         )
 
-    async def _write(self, session: Session, context: Any) -> None:
-        """The only writer of a stream: all that waits goes into one frame, up to its limit."""
+    async def _write(self, session: Session, context: Any, welcome: session_pb2.ServerMessage) -> None:
+        """The only writer of a stream; its end, whatever the reason, ends the session."""
+        try:
+            await context.write(session_pb2.OpenSessionResponse(messages=[welcome]))
+            await self._write_frames(session, context)
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            log.exception("writer_failed", session=session.id, bot=session.bot)
+            session.close(SessionRefused(13, "HOST_FAULT", "an internal error of the host"))
+        finally:
+            session.close()
+
+    async def _write_frames(self, session: Session, context: Any) -> None:
+        """All that waits goes into one frame, up to its limit."""
         metrics = self._host.metrics
         while batch := await session.batch():
             frame = session_pb2.OpenSessionResponse()
