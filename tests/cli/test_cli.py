@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import re
@@ -130,12 +131,11 @@ def test_judge_answers_line_by_line():
 def test_standings_fit_on_80_columns():
     value = Estimate(-100.0, 100.0)
     line = Standing(1, "a_long_name", 1000, value, Estimate(-1.0, 1.0), Estimate(-1.0, 1.0), -0.5, 100)
-    console = Console(width=80, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console = Console(width=80, record=True, file=io.StringIO())
     console.print(standings_table([line], "title"))
     text = console.export_text()
     assert "…" not in text
     assert "a_long_name" in text
-    console.file.close()
 
 
 @pytest.fixture

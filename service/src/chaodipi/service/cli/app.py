@@ -210,4 +210,7 @@ def main() -> None:
         else:
             raise
         sys.exit(2)
+    if code == 130:
+        # Typer has made an exit code of the interrupt.
+        print("chaodipi: interrupted", file=sys.stderr)
     sys.exit(code if isinstance(code, int) else 0)

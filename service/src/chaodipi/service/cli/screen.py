@@ -64,7 +64,7 @@ def _estimate(value: Estimate, digits: int) -> str:
 def standings_table(lines: Sequence[Standing], title: str) -> Table:
     """The standings for people; numbers are means for each pair with 95 % intervals."""
     caption = "means for each table, over pairs of tables, with 95 % intervals"
-    table = Table(title=title, box=None, caption=caption, padding=(0, 1), pad_edge=False)
+    table = Table(title=title, box=None, caption=caption, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("#", justify="right", no_wrap=True, min_width=2)
     table.add_column("entry", no_wrap=True)
     for heading in ("pairs", "points", "steps", "win", "rho", "faults"):
