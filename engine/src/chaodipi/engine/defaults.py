@@ -12,7 +12,7 @@ __all__ = ["default_key"]
 def default_key(ruleset: Ruleset, level: Rank | None, card: Card) -> tuple[bool, bool, int, int]:
     """
     Sort key of the default actions, lowest first: jokers, level cards, heart five and permanent 2s
-    last; before them non-points before points; face rank; C < D < H < S.
+    last; before those non-points before points; then face rank; then C < D < H < S.
 
     The trump suit is not used: in dark rulesets the burier does not know it.
     """
@@ -23,4 +23,4 @@ def default_key(ruleset: Ruleset, level: Rank | None, card: Card) -> tuple[bool,
         or (card.rank == Rank.TWO and ruleset.two_permanent)
     )
     rank = card.rank + Rank.ACE if card.is_joker else card.rank
-    return (special, card.points > 0, rank, int(card.suit))
+    return (special, not special and card.points > 0, rank, int(card.suit))

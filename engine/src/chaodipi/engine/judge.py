@@ -16,7 +16,7 @@ from chaodipi.engine.judge_play import play_script
 from chaodipi.engine.judge_read import Fields, read_positions, read_ruleset
 from chaodipi.engine.lead import check_lead
 from chaodipi.engine.order import TRUMPS, Order, order_for
-from chaodipi.engine.ruleset import KEYS
+from chaodipi.engine.ruleset import KEYS, Ruleset
 from chaodipi.engine.scoring import Position, dig_multiplier, settle
 from chaodipi.engine.shapes import Shape, shape_of
 from chaodipi.engine.trick import winner_index
@@ -64,6 +64,8 @@ def _texts(cards: Iterable[Card]) -> list[str]:
 
 def _order(fields: Fields) -> Order:
     ruleset = read_ruleset(fields)
+    if fields.flag("flag"):
+        raise MalformedError("FIELD_INVALID", "this ruleset has no flag deal", "flag")
     return order_for(ruleset, Rank.parse(fields.text("level")), Suit.parse(fields.text("trump")))
 
 
@@ -139,7 +141,11 @@ def _lead(fields: Fields) -> Result:
     cards = fields.cards("cards", order.ruleset, least=1)
     hand = fields.cards("hand", order.ruleset)
     fields.check_held(cards, hand)
+    fields.get("others")
     others = fields.hands_list("others", order.ruleset)
+    if len(others) != 3:
+        raise MalformedError("FIELD_INVALID", "the three other hands in playing order, empty where unknown", "others")
+    fields.check_copies(order.ruleset, "others", hand, *others)
     side = fields.choice("leader_side", ("dealer", "catchers"), "dealer")
     empty: Result = {"throw": False, "failed": False, "played": [], "beaten": [], "penalty": 0}
     try:
@@ -172,6 +178,7 @@ def _follows_of(fields: Fields, order: Order) -> Follows:
     hand = fields.cards("hand", order.ruleset)
     if len(hand) < len(lead):
         raise MalformedError("FIELD_INVALID", f"the hand has fewer cards than the lead ({len(lead)})", "hand")
+    fields.check_copies(order.ruleset, "hand", hand, lead)
     return Follows(order, hand, lead)
 
 
@@ -205,6 +212,7 @@ def _trick(fields: Fields) -> Result:
     leader = fields.seat("leader", Seat.S0)
     if not 1 <= len(plays) <= 4 or not plays[0] or any(len(play) != len(plays[0]) for play in plays):
         raise MalformedError("FIELD_INVALID", "1 to 4 plays of the same number of cards", "plays")
+    fields.check_copies(order.ruleset, "plays", *plays)
     shape = shape_of(order, plays[0])
     if shape is None:
         raise MalformedError("FIELD_INVALID", "the lead has cards of several classes", "plays")
@@ -222,6 +230,9 @@ def _dig(fields: Fields) -> Result:
     play = fields.cards("play", order.ruleset, least=1)
     bottom = fields.cards("bottom", order.ruleset)
     side = fields.choice("winner_side", ("dealer", "catchers"), "catchers")
+    fields.check_copies(order.ruleset, "bottom", play, bottom)
+    if shape_of(order, play) is None:
+        raise MalformedError("FIELD_INVALID", "a play of several classes wins no trick", "play")
     multiplier = dig_multiplier(order, play)
     return {"multiplier": multiplier, "points": multiplier * points_of(bottom) if side == "catchers" else 0}
 
@@ -234,17 +245,18 @@ def _settle(fields: Fields) -> Result:
     if not isinstance(given, Mapping):
         raise MalformedError("FIELD_INVALID", "an object with dealer and catchers", "positions")
     positions = read_positions(given, {"dealer": dealer.side, "catchers": dealer.side.other})
-    last_play = fields.cards("last_play", ruleset) if fields.has("last_play") else ()
-    trump = Suit.parse(fields.text("trump")) if fields.has("trump") else Suit.NO_TRUMP
     winner = fields.choice("winner_side", ("dealer", "catchers", ""), "")
-    for ignored in ("table_score", "first_deal", "flag"):
-        fields.optional(ignored)
+    order, last_play = _last_play(fields, ruleset, positions[dealer.side].level, winner)
+    fields.whole("table_score", -2000, 5000, 0)
+    fields.flag("first_deal")
+    if fields.flag("flag"):
+        raise MalformedError("FIELD_INVALID", "this ruleset has no flag deal", "flag")
     done = settle(
         ruleset,
         dealer,
         score,
         positions,
-        order=order_for(ruleset, positions[dealer.side].level, trump),
+        order=order,
         last_winner={"dealer": dealer.side, "catchers": dealer.side.other}.get(winner),
         last_play=last_play,
     )
@@ -266,6 +278,22 @@ def _settle(fields: Fields) -> Result:
     }
 
 
+def _last_play(fields: Fields, ruleset: Ruleset, level: Rank, winner: str) -> tuple[Order, tuple[Card, ...]]:
+    """The last trick's winning play and its order; what is needed to judge it must be there."""
+    last_play = fields.cards("last_play", ruleset) if fields.has("last_play") else ()
+    if last_play and not winner:
+        raise MalformedError("FIELD_MISSING", "who won the last trick with last_play", "winner_side")
+    if not fields.has("trump"):
+        ranks = {(card.suit, card.rank) for card in last_play if card.points}
+        if ruleset.k510 and any({(suit, 5), (suit, 10), (suit, 13)} <= ranks for suit in SUITS):
+            raise MalformedError("FIELD_MISSING", "the trump decides whether last_play holds a 510K", "trump")
+        return order_for(ruleset, level, Suit.NO_TRUMP), last_play
+    order = order_for(ruleset, level, Suit.parse(fields.text("trump")))
+    if last_play and shape_of(order, last_play) is None:
+        raise MalformedError("FIELD_INVALID", "a play of several classes wins no trick", "last_play")
+    return order, last_play
+
+
 def _position(position: Position) -> Result:
     return {
         "level": position.level.letter,
@@ -283,6 +311,8 @@ def _match(fields: Fields) -> Result:
         fields.optional(ignored)
     if not isinstance(games, Mapping) or set(games) != {"02", "13"}:
         raise MalformedError("FIELD_INVALID", "an object with the games of 02 and 13", "games")
+    if any(type(count) is not int or count < 0 for count in games.values()):
+        raise MalformedError("FIELD_INVALID", "games won are whole numbers from 0", "games")
     won = [side.text for side in Side if games[side.text] >= 1]
     return {"over": bool(won), "winner": won[0] if len(won) == 1 else None}
 

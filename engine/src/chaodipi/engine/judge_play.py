@@ -1,5 +1,6 @@
 """The judge's general question: a stacked deal driven by a script of actions."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -42,7 +43,7 @@ def _position(fields: Fields, ruleset: Ruleset) -> Deal:
     hands = {fields.as_seat(seat, "hands"): as_cards(cards, "hands", ruleset) for seat, cards in hands_given.items()}
     dealer = None if fields.optional("dealer") is None else fields.seat("dealer")
     stage = fields.optional("on_stage")
-    if stage is not None and stage not in _SIDES:
+    if stage is not None and stage not in tuple(_SIDES):
         raise MalformedError("FIELD_INVALID", "one of 02, 13", "on_stage")
     start = fields.optional("from", {})
     if not isinstance(start, Mapping):
@@ -65,9 +66,13 @@ def _position(fields: Fields, ruleset: Ruleset) -> Deal:
         standing=None if standing is None else _standing(standing, ruleset),
         bottom_owner=None if begin.optional("bottom_owner") is None else begin.seat("bottom_owner"),
         score=begin.whole("score", -2000, 2000, 0),
-        tricks_left=begin.whole("tricks_left", 0, 39) if begin.optional("tricks_left") is not None else None,
+        tricks_left=begin.whole("tricks_left", 1, 39) if begin.optional("tricks_left") is not None else None,
     )
     begin.refuse_unknown()
+    if deal.phase == Phase.LEAD and deal.view.trump is None:
+        raise MalformedError("FIELD_MISSING", "a position in play has a trump", "trump")
+    if standing is not None and begin.has("trump") and Suit.parse(begin.text("trump")) != deal.view.trump:
+        raise MalformedError("FIELD_INVALID", "the trump is not the standing showing's", "from")
     return deal
 
 
@@ -108,15 +113,43 @@ def _run(deal: Deal, entry: Any, ruleset: Ruleset) -> Result:
         raise MalformedError("FIELD_INVALID", '[seat, kind, cards?, options?] or ["close"]', "actions")
     try:
         if entry == ["close"]:
-            return _accepted(deal.close())
+            return _accepted(_close(deal))
         seat, action = _action(deal, entry, ruleset)
         if isinstance(action, Bury) and deal.phase == Phase.DECLARE:
-            deal.close()
+            # The dealer's burying closes the window by itself, if it is his and legal: try it on a copy.
+            trial = copy.deepcopy(deal)
+            _close(trial)
+            _check_cards(trial, seat, action)
+            trial.check(seat, action)
+            _close(deal)
+        _check_cards(deal, seat, action)
         if action is None:
-            action = deal.default_action(seat)
+            action = Pass() if deal.phase == Phase.DECLARE else deal.default_action(seat)
         return _accepted(deal.act(seat, action), told=entry[1] == "timeout")
     except RuleError as error:
         return {"accepted": False, "reason": error.reason, "clauses": list(error.clauses)}
+
+
+def _close(deal: Deal) -> tuple[Event, ...]:
+    """Close the window; a position that does not say what an undeclared deal needs is malformed."""
+    setup, undeclared = deal.setup, deal.phase == Phase.DECLARE and deal.view.standing is None
+    if undeclared and not setup.first_deal and setup.dealer is None:
+        raise MalformedError("FIELD_MISSING", "a later deal has a dealer", "dealer")
+    return deal.close()
+
+
+def _check_cards(deal: Deal, seat: Seat, action: Action | None) -> None:
+    """Whose turn it is, and whether the given hand can do it at all."""
+    if deal.to_act is not None and deal.to_act != seat:
+        if action is None:
+            raise RuleError("NOT_YOUR_TURN", f"seat {deal.to_act} is asked", ("S0-20", "S1-25"))
+        return
+    hand = deal.view.hand(seat)
+    lead = deal.view.lead
+    if deal.phase == Phase.FOLLOW and lead is not None and len(hand) < len(lead):
+        raise MalformedError("FIELD_INVALID", f"seat {seat} holds fewer cards than were led", "hands")
+    if isinstance(action, Play | Bury) and deal.to_act == seat:
+        Fields.check_held(action.cards, hand)
 
 
 def _action(deal: Deal, entry: Sequence[Any], ruleset: Ruleset) -> tuple[Seat, Action | None]:
@@ -124,22 +157,25 @@ def _action(deal: Deal, entry: Sequence[Any], ruleset: Ruleset) -> tuple[Seat, A
     if len(entry) < 2 or len(entry) > 4:
         raise MalformedError("FIELD_INVALID", "[seat, kind, cards?, options?]", "actions")
     seat, kind = Fields.as_seat(entry[0], "actions"), entry[1]
-    if kind == "timeout":
-        return seat, None
-    if kind == "pass":
-        return seat, Pass()
+    extra = [part for part in entry[2:] if part]
+    if kind in ("timeout", "pass"):
+        if extra:
+            raise MalformedError("FIELD_UNKNOWN", f"{kind} takes neither cards nor options", "actions")
+        return seat, None if kind == "timeout" else Pass()
     if kind not in ("declare", "stir", "bury", "play"):
         raise MalformedError("FIELD_INVALID", f"unknown kind of action {kind!r}", "actions")
     if len(entry) < 3:
         raise MalformedError("FIELD_MISSING", f"{kind} needs cards", "actions")
     cards = as_cards(entry[2], "actions", ruleset)
-    if kind == "bury":
-        return seat, Bury(cards)
-    if kind == "play":
-        return seat, Play(cards)
+    given = entry[3] if len(entry) > 3 else {}
+    if not isinstance(given, Mapping):
+        raise MalformedError("FIELD_INVALID", "options are an object", "actions")
+    options = Fields(given)
+    if kind in ("bury", "play"):
+        options.refuse_unknown()
+        return seat, Bury(cards) if kind == "bury" else Play(cards)
     if deal.phase not in _WHEN[kind]:
         raise _out_of_phase(deal, kind)
-    options = Fields(entry[3] if len(entry) > 3 else {})
     named = Suit.parse(options.text("named")) if options.has("named") else None
     show = Show(cards, named, options.flag("looking_back"))
     options.refuse_unknown()

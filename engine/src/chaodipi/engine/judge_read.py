@@ -62,7 +62,7 @@ class Fields:
 
     @staticmethod
     def as_seat(value: Any, field: str) -> Seat:
-        number = int(value) if isinstance(value, str) and value in "0123" and value else value
+        number = int(value) if isinstance(value, str) and value in ("0", "1", "2", "3") else value
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= 3:
             raise MalformedError("FIELD_INVALID", f"a seat is 0, 1, 2 or 3, not {value!r}", field)
         return Seat(number)
@@ -76,6 +76,13 @@ class Fields:
         if not isinstance(value, list):
             raise MalformedError("FIELD_INVALID", f"{name!r} is a list of card lists", name)
         return [as_cards(item, name, ruleset) for item in value]
+
+    @staticmethod
+    def check_copies(ruleset: Ruleset, field: str, *groups: Sequence[Card]) -> None:
+        """All cards of a question together are no more than the decks hold."""
+        for card, count in Counter(card for group in groups for card in group).items():
+            if count > ruleset.decks:
+                raise MalformedError("CARD_UNKNOWN", f"{count} copies of {card}: the decks hold {ruleset.decks}", field)
 
     @staticmethod
     def check_held(cards: Sequence[Card], hand: Sequence[Card]) -> None:
@@ -98,9 +105,7 @@ def as_cards(value: Any, field: str, ruleset: Ruleset, least: int = 0) -> tuple[
         cards = parse_cards(value)
     except MalformedError as error:
         raise MalformedError(error.reason, error.message, field) from None
-    for card, count in Counter(cards).items():
-        if count > ruleset.decks:
-            raise MalformedError("CARD_UNKNOWN", f"{count} copies of {card}: the decks hold {ruleset.decks}", field)
+    Fields.check_copies(ruleset, field, cards)
     if len(cards) < least:
         raise MalformedError("FIELD_INVALID", f"{field!r} needs at least {least} card", field)
     return cards
@@ -120,9 +125,9 @@ def read_ruleset(fields: Fields) -> Ruleset:
     raise MalformedError("FIELD_INVALID", "a preset's name, or an object with base and overrides", "ruleset")
 
 
-def read_positions(given: Mapping[str, Any], names: Mapping[str, Side]) -> dict[Side, Position]:
+def read_positions(given: Any, names: Mapping[str, Side]) -> dict[Side, Position]:
     """Positions by the names that the operation uses; a position may be a level alone."""
-    if set(given) != set(names):
+    if not isinstance(given, Mapping) or set(given) != set(names):
         raise MalformedError("FIELD_INVALID", f"exactly the keys {', '.join(names)}", "positions")
     return {side: _position(given[name]) for name, side in names.items()}
 
@@ -133,11 +138,15 @@ def _position(value: Any) -> Position:
     if not isinstance(value, Mapping):
         raise MalformedError("FIELD_INVALID", "a position is a level or an object with level", "positions")
     fields = Fields(value)
+    released = fields.optional("released", [])
+    if not isinstance(released, list):
+        raise MalformedError("FIELD_INVALID", "'released' is a list of levels", "positions")
+    if fields.flag("flag"):
+        raise MalformedError("FIELD_INVALID", "this ruleset has no flag deal", "positions")
     position = Position(
         level=Rank.parse(fields.text("level")),
         lap=fields.whole("lap", 1, 3, 1),
-        flag=fields.flag("flag"),
-        released=frozenset(Rank.parse(text) for text in fields.optional("released", [])),
+        released=frozenset(Rank.parse(text) for text in released),
     )
     fields.refuse_unknown()
     return position

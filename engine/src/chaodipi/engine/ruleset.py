@@ -333,6 +333,10 @@ def _check_together(r: Ruleset) -> None:
         raise RulesetError(f"hand = {r.hand}: 4 hands and bottom = {r.bottom} are not {54 * r.decks} cards", "hand")
     if r.triples and r.decks < 3:
         raise RulesetError("triples = True needs decks = 3", "triples")
+    if r.adjacency != "face" and r.level_gap != "all":
+        raise RulesetError(
+            f"level_gap = {r.level_gap!r} needs adjacency = 'face': elsewhere the gap closes", "level_gap"
+        )
     if r.adjacency != "face" and r.ace_low:
         raise RulesetError("ace_low = True needs adjacency = 'face'", "ace_low")
     if r.heart_510k_side and not (r.k510 and r.heart_five == "top"):
@@ -360,6 +364,10 @@ NOT_PLAYED: dict[str, tuple[Any, ...]] = {
     "first_deal_knockout": (True,),
     "fall_back": ("table",),
     "heaven": ("both",),
+    "heaven_exact": (True,),
+    "double_510k_ruff": ("pairs",),
+    "must_play_release": ("played",),
+    "laps": (2, 3),
     "past_ace": ("next_lap", "flag", "wrap"),
     "payout": ("bao",),
     "match": ("deals", "best_of_three"),
