@@ -1,0 +1,63 @@
+"""What the README shows is true: the bot plays, the league file loads, the commands exist."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from chaodipi.sdk import Bot, play_local
+from chaodipi.service.cli.app import app
+from chaodipi.service.scheduler.league_file import load_league
+from typer.main import get_command
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def _block(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    assert found
+    return found[1]
+
+
+def test_the_bot_of_20_lines_plays_legally() -> None:
+    """The bot plays whole deals in both presets without an illegal action (strict raises)."""
+    names: dict[str, Any] = {"__name__": "mybot"}
+    exec(_block("python"), names)
+    mine = names["Mine"]
+    assert issubclass(mine, Bot)
+
+    for preset in ("ming_chao", "huanle_2"):
+        assert play_local(preset, (mine, Bot), 2, 1, strict=True).mean is not None
+
+
+def test_the_league_file_loads(tmp_path: Path) -> None:
+    """The league file is accepted as it stands."""
+    path = tmp_path / "spring.toml"
+    path.write_text(_block("toml"))
+
+    league = load_league(path)
+
+    assert (league.boards, [bot.name for bot in league.bots]) == (4, ["greedy", "rules", "cautious"])
+
+
+def test_the_commands_exist() -> None:
+    """Every `chaodipi …` command of the README and the docs is one."""
+    root: Any = get_command(app)
+    pages = [README, *(page.read_text() for page in (ROOT / "docs").glob("*.md"))]
+    lines = [line for page in pages for line in re.findall(r"^chaodipi ([a-z ]+)", page, re.MULTILINE)]
+    assert lines
+
+    for line in lines:
+        command = root
+        for word in line.split():
+            if not hasattr(command, "commands"):
+                break
+            assert word in command.commands, line
+            command = command.commands[word]
+
+
+def test_the_links_lead_somewhere() -> None:
+    """Relative links of README and docs name files of the tree."""
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
