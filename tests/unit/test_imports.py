@@ -47,7 +47,10 @@ def test_the_engine_imports_only_the_standard_library() -> None:
         ("chaodipi.service.match", "import time", "match"),
         ("chaodipi.service.boards", "import secrets", "match"),
         ("chaodipi.service.match", "import chaodipi.service.scheduler", "service"),
-        ("chaodipi.service.scheduler", "import sqlalchemy", "scheduler"),
+        ("chaodipi.service.host", "import chaodipi.service.rpc", "service"),
+        ("chaodipi.service.host", "import grpc", "wire"),
+        ("chaodipi.service.records", "from chaodipi.v1 import match_pb2", "wire"),
+        ("chaodipi.service.scheduler", "import sqlalchemy", "database"),
     ],
 )
 def test_a_forbidden_import_breaks_its_contract(tmp_path: Path, package: str, planted: str, contract: str) -> None:
