@@ -111,6 +111,8 @@ def test_a_bot_author_gets_the_sdk_and_not_the_server(tmp_path: Path) -> None:
             assert {name.split("/")[0] for name in archive.namelist() if ".dist-info/" not in name} == {"chaodipi"}
             (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
             versions.add(Parser().parsestr(archive.read(metadata).decode())["Version"])
+            (licence,) = (name for name in archive.namelist() if name.endswith(".dist-info/licenses/LICENSE"))
+            assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
             assert any(name.endswith("/py.typed") for name in archive.namelist()), wheel.name
             archive.extractall(site)
     assert versions == {PROJECTS["bot_sdk"]["version"]}
