@@ -181,6 +181,9 @@ class Session:
         self._held = {channel.token: channel for channel in self._channels.values()}
         self._channels = {}
         self._out = [session_pb2.ClientMessage(hello=self._hello())]
+        # A wake of its own: the writer of a stream that was lost must not take this stream's Hello.
+        self._wake.set()
+        self._wake = asyncio.Event()
         self._wake.set()
         metadata = (("authorization", f"Bearer {self._token}"),)
         async with grpc.aio.insecure_channel(self._server, options=_OPTIONS) as connection:
@@ -231,11 +234,14 @@ class Session:
 
     async def _frames(self) -> AsyncIterator[session_pb2.OpenSessionRequest]:
         """What is queued, all of it in one frame; this is the one writer."""
+        wake = self._wake
         while not self._stopped.is_set():
-            await self._wake.wait()
+            await wake.wait()
             # Let everything that is ready now put its messages in before the batch is taken.
             await asyncio.sleep(0)
-            self._wake.clear()
+            if wake is not self._wake:
+                return  # another stream has begun
+            wake.clear()
             if self._out:
                 batch, self._out = self._out, []
                 yield session_pb2.OpenSessionRequest(messages=batch)
