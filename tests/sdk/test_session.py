@@ -1,0 +1,233 @@
+"""A whole table over a real socket against a small host: hello, frames, resume, refusals."""
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+import pytest
+from chaodipi.engine.cards import SEATS, Rank, Seat, deck
+from chaodipi.engine.deal import Deal, Setup
+from chaodipi.engine.events import visible
+from chaodipi.engine.ruleset import resolve
+from chaodipi.sdk import Action, Bot, Decision, Session, SessionError, wire
+from chaodipi.sdk import session as session_module
+from chaodipi.sdk.baselines import GreedyBot
+from chaodipi.sdk.session import backoff
+from chaodipi.v1 import match_pb2, seat_pb2, session_pb2, session_pb2_grpc
+
+Message = session_pb2.ServerMessage
+
+
+class SmallHost:
+    """One table, all four seats for the one bot that comes; checks every answer."""
+
+    def __init__(self, *, drop_after: int = 0, snapshot: bool = False) -> None:
+        ruleset = resolve("ming_chao")
+        cards = list(deck(2))
+        random.Random(4).shuffle(cards)
+        self.deal = Deal(Setup(ruleset, tuple(cards), Seat.S1, Seat.S1, (Rank.FIVE, Rank.SIX), Seat.S1.side, False))
+        self.drop_after = drop_after
+        self.snapshot = snapshot
+        self.hellos: list[session_pb2.Hello] = []
+        self.metadata: dict[str, Any] = {}
+        self.frames = 0
+        self.pongs = 0
+        self.nonces: list[bytes] = []
+        self.answers = 0
+        self.decision = 0
+        self.told = dict.fromkeys(SEATS, 0)
+        """Events of the deal that each seat was told, and their sequence numbers."""
+        self.seqs = dict.fromkeys(SEATS, 0)
+        self.over = asyncio.Event()
+
+    async def open_session(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+        self.metadata = dict(context.invocation_metadata())
+        if self.metadata.get("authorization") != "Bearer right":
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, "the token belongs to no bot of this host")
+        resumed = bool(self.hellos)
+        async for frame in requests:
+            self.frames += 1
+            out: list[Message] = []
+            for message in frame.messages:
+                out += self._take(message, resumed)
+            if out:
+                yield session_pb2.OpenSessionResponse(messages=out)
+            if self.drop_after and self.answers >= self.drop_after:
+                self.drop_after = 0
+                await context.abort(grpc.StatusCode.UNAVAILABLE, "a broken line")
+
+    def _take(self, message: session_pb2.ClientMessage, resumed: bool) -> list[Message]:
+        kind = message.WhichOneof("body")
+        if kind == "hello":
+            self.hellos.append(message.hello)
+            limits = session_pb2.SessionLimits(max_matches=16, max_frame_bytes=1 << 18, max_debug_note_bytes=1024)
+            welcome = session_pb2.Welcome(session="s", bot="bots/b", resume_token="again", limits=limits)
+            return [Message(welcome=welcome), Message(ping=session_pb2.Ping(nonce=9)), Message()]
+        if kind == "pong":
+            assert message.pong.nonce == 9
+            self.pongs += 1
+        if kind == "entry_nonce":
+            self.nonces.append(message.entry_nonce.nonce)
+        if kind == "availability" and message.availability.max_matches:
+            request = session_pb2.NonceRequest(entry="leagues/l/entries/b", within_ms=1000)
+            assigned = [self._assigned(seat, resumed) for seat in SEATS]
+            return [Message(nonce_request=request), *assigned, *(self._updates() if resumed else [])]
+        if kind == "seat_ready" and message.seat_ready.channel == 4:
+            return self._updates()
+        if kind == "answer":
+            answer = message.answer
+            if answer.decision_id != self.decision:
+                return []
+            self.answers += 1
+            self.deal.act(SEATS[answer.channel - 1], wire.action_from_wire(answer.action))
+            return self._updates()
+        return []
+
+    def _assigned(self, seat: Seat, resumed: bool) -> Message:
+        match = match_pb2.Match(name="matches/m", ruleset="ming_chao", ruleset_digest=self.deal.ruleset.digest)
+        return Message(
+            seat_assigned=session_pb2.SeatAssigned(
+                channel=seat + 1,
+                match=match,
+                seat=wire.seat_to_wire(seat),
+                seat_token=f"token {seat}",
+                ready_within_ms=0 if resumed else 1000,
+                resumed=resumed,
+            )
+        )
+
+    def _updates(self) -> list[Message]:
+        """What is new to each seat, and the decision."""
+        self.decision += 1
+        out = []
+        if self.snapshot and len(self.hellos) == 2:
+            self.snapshot = False
+            for seat in SEATS:
+                self.told[seat] = len(self.deal.events)
+                self.seqs[seat] += 100
+                view = wire.snapshot_from_view(self.deal.observation(seat), self.seqs[seat])
+                out.append(Message(seat_update=session_pb2.SeatUpdate(channel=seat + 1, snapshot=view)))
+        for seat in SEATS:
+            update = session_pb2.SeatUpdate(channel=seat + 1)
+            for event in self.deal.events[self.told[seat] :]:
+                seen = visible(event, seat)
+                message = None if seen is None else wire.event_to_wire(seen, self.seqs[seat] + 1)
+                if message is not None:
+                    self.seqs[seat] += 1
+                    update.events.append(message)
+            self.told[seat] = len(self.deal.events)
+            if seat == self.deal.to_act:
+                update.decision.CopyFrom(
+                    seat_pb2.DecisionRequest(decision_id=self.decision, as_of_seq=self.seqs[seat], time_left_ms=5000)
+                )
+            out.append(Message(seat_update=update))
+        if self.deal.over:
+            self.over.set()
+            out += [Message(seat_ended=session_pb2.SeatEnded(channel=seat + 1)) for seat in SEATS]
+        return out
+
+
+class Servicer(session_pb2_grpc.BotSessionServiceServicer):
+    def __init__(self, host: SmallHost) -> None:
+        self.host = host
+
+    async def OpenSession(self, requests: Any, context: Any) -> AsyncIterator[Any]:
+        async for frame in self.host.open_session(requests, context):
+            yield frame
+
+
+async def play(host: SmallHost, bot: type[Bot], token: str = "right") -> Session:
+    """Serve *host*, play *bot* on it until the deal is over, and stop in order."""
+    server = grpc.aio.server()
+    session_pb2_grpc.add_BotSessionServiceServicer_to_server(Servicer(host), server)  # type: ignore[no-untyped-call, unused-ignore]
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    session = Session(bot, f"127.0.0.1:{port}", token)
+    running = asyncio.ensure_future(session.run())
+    over = asyncio.ensure_future(host.over.wait())
+    try:
+        async with asyncio.timeout(60):
+            await asyncio.wait([running, over], return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                session.drain()
+            await running
+    finally:
+        over.cancel()
+        running.cancel()
+        await server.stop(0)
+    return session
+
+
+async def test_a_table_is_played_over_one_stream() -> None:
+    host = SmallHost()
+    session = await play(host, GreedyBot)
+    assert host.deal.over
+    assert session.defaults == 0
+    assert session.decisions == host.answers
+    assert host.pongs == 1
+    assert len(host.nonces[0]) == 16
+    assert host.hellos[0].sdk.startswith("chaodipi-sdk/")
+    assert host.hellos[0].ruleset_digests["ming_chao"] == host.deal.ruleset.digest
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+async def test_a_lost_stream_is_resumed(snapshot: bool) -> None:
+    host = SmallHost(drop_after=30, snapshot=snapshot)
+    session = await play(host, GreedyBot)
+    assert host.deal.over
+    assert session.defaults == 0
+    assert host.hellos[1].resume_token == "again"
+    assert {cursor.seat_token for cursor in host.hellos[1].cursors} == {f"token {seat}" for seat in SEATS}
+
+
+class Broken(Bot):
+    """Raises, and leads what it does not hold."""
+
+    def bury(self, decision: Decision) -> Action:
+        raise KeyError("a mistake in the bot")
+
+    def play(self, decision: Decision) -> Action:
+        return decision.play("rj rj rj")
+
+
+async def test_a_broken_bot_plays_by_default(caplog: pytest.LogCaptureFixture) -> None:
+    host = SmallHost()
+    session = await play(host, Broken)
+    assert host.deal.over
+    assert session.defaults >= 100
+    assert "a mistake in the bot" in caplog.text
+    assert "NOT_YOUR_CARDS" in caplog.text
+
+
+async def test_a_refused_token_ends_it_at_once() -> None:
+    with pytest.raises(SessionError, match="does not accept the token") as caught:
+        await play(SmallHost(), GreedyBot, token="wrong")
+    assert caught.value.exit_code == session_module.EXIT_TOKEN
+
+
+def test_one_line_for_a_host_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    logging.getLogger("chaodipi.sdk").setLevel(logging.ERROR)
+    argv = ["--server", "127.0.0.1:9", "--token", "t", "--wait", "0.1"]
+    with pytest.raises(SystemExit) as caught:
+        session_module.run(GreedyBot, argv)
+    assert caught.value.code == session_module.EXIT_UNREACHABLE
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if line.startswith("chaodipi-bot: cannot reach 127.0.0.1:9")]
+    assert "Traceback" not in "".join(lines)
+
+
+def test_a_missing_token_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CHAODIPI_TOKEN", raising=False)
+    with pytest.raises(SystemExit) as caught:
+        session_module.run(GreedyBot, ["--server", "127.0.0.1:9"])
+    assert caught.value.code == session_module.EXIT_USAGE
+    assert "CHAODIPI_TOKEN" in capsys.readouterr().err
+
+
+def test_pauses_grow_to_ten_seconds() -> None:
+    assert backoff(0, 1.0) == pytest.approx(0.2)
+    assert backoff(3, 0.0) == pytest.approx(0.8)
+    assert backoff(50, 1.0) == pytest.approx(10.0)
