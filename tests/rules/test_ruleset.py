@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from chaodipi.engine.errors import RulesetError
 from chaodipi.engine.judge import answer
-from chaodipi.engine.ruleset import NOT_PLAYED, check_playable, preset_names, resolve
+from chaodipi.engine.ruleset import KEYS, NOT_PLAYED, check_playable, preset_names, resolve
+from chaodipi.engine.showing import _OVERCALLS
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -57,3 +58,9 @@ def test_the_digest_is_of_the_values() -> None:
 
     assert base.override({"stage": 80}, name="mine").digest == base.digest
     assert base.override({"two_permanent": True}).digest != base.digest
+
+
+def test_every_way_of_overcalling_is_played_or_refused() -> None:
+    """No value of ``overcall`` is both offered and without rules."""
+    assert set(_OVERCALLS) | set(NOT_PLAYED["overcall"]) == set(KEYS["overcall"].allowed)
+    assert not set(_OVERCALLS) & set(NOT_PLAYED["overcall"])

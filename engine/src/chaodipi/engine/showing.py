@@ -195,18 +195,11 @@ def _check_four_modes(view: View, seat: Seat, show: Show, rung: str) -> ShowKind
     return ShowKind.OVERCALL
 
 
-def _check_unplayed(view: View, seat: Seat, show: Show, rung: str) -> ShowKind:
-    raise NotImplementedError(f"overcall = {view.ruleset.overcall!r}")
-
-
 _OVERCALLS: dict[str, Callable[[View, Seat, Show, str], ShowKind]] = {
     "ladder": _check_ladder,
     "four_modes": _check_four_modes,
-    "jokers": _check_unplayed,
-    "dark_pair": _check_unplayed,
-    "correction": _check_unplayed,
 }
-"""One row for each value of ``ruleset.overcall``; :func:`chaodipi.engine.deal.check_playable` guards the rest."""
+"""One row for each value of ``ruleset.overcall`` that is played; ``NOT_PLAYED`` in the ruleset refuses the rest."""
 
 
 def _check_stir(view: View, seat: Seat, show: Show, rung: str) -> ShowKind:
