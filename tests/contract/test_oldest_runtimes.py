@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 from chaodipi.engine.cards import deck
-from chaodipi.engine.deal import Setup
 from chaodipi.engine.ruleset import resolve
+from chaodipi.engine.setup import Setup
 from chaodipi.service.host.host import Host, hash_token
 from chaodipi.service.match.table import TableSpec
 from chaodipi.service.rpc.server import start_server

@@ -14,8 +14,8 @@ import pytest
 import structlog
 from chaodipi.engine.actions import Action
 from chaodipi.engine.cards import Seat, deck
-from chaodipi.engine.deal import Setup
 from chaodipi.engine.ruleset import resolve
+from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
 from chaodipi.sdk.baselines.greedy import GreedyBot
 from chaodipi.sdk.session import Session

@@ -4,9 +4,9 @@ import random
 
 from chaodipi.engine.actions import Action, Pass, Play
 from chaodipi.engine.cards import SEATS, Card, Seat, deck
-from chaodipi.engine.deal import Setup
 from chaodipi.engine.events import DealStarted, Phase
 from chaodipi.engine.ruleset import resolve
+from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
 from chaodipi.service.match.machine import (
     Decision,

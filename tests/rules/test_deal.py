@@ -5,11 +5,12 @@ import random
 import pytest
 from chaodipi.engine.actions import ActionKind, Bury, Pass, Play, Show
 from chaodipi.engine.cards import HEART_FIVE, SEATS, Rank, Seat, Side, Suit, deck, parse_cards, points_of
-from chaodipi.engine.deal import Deal, Setup
+from chaodipi.engine.deal import Deal
 from chaodipi.engine.defaults import default_key
 from chaodipi.engine.errors import MalformedError, RuleError, RulesetError
 from chaodipi.engine.events import BottomTaken, Buried, CardsDrawn, DealEnded, Passed, Phase, ShowKind, Shown, visible
 from chaodipi.engine.ruleset import resolve
+from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
 
 MING, HUANLE = resolve("ming_chao"), resolve("huanle_2")

@@ -9,9 +9,10 @@ from typing import Any
 import grpc
 import pytest
 from chaodipi.engine.cards import SEATS, Rank, Seat, deck
-from chaodipi.engine.deal import Deal, Setup
+from chaodipi.engine.deal import Deal
 from chaodipi.engine.events import visible
 from chaodipi.engine.ruleset import resolve
+from chaodipi.engine.setup import Setup
 from chaodipi.sdk import Action, Bot, Decision, Session, SessionError, wire
 from chaodipi.sdk import session as session_module
 from chaodipi.sdk.baselines import GreedyBot

@@ -5,7 +5,7 @@ import random
 import pytest
 from chaodipi.engine.actions import Action, Bury, Pass, Play, Show
 from chaodipi.engine.cards import SEATS, Card, Rank, Seat, Side, Suit, deck, parse_cards
-from chaodipi.engine.deal import Deal, Setup
+from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import MalformedError
 from chaodipi.engine.events import (
     Booked,
@@ -26,6 +26,7 @@ from chaodipi.engine.events import (
 )
 from chaodipi.engine.ruleset import preset_names, resolve
 from chaodipi.engine.scoring import Position, settle
+from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
 from chaodipi.sdk import Decision, wire
 from chaodipi.sdk.baselines import RandomBot

@@ -17,7 +17,7 @@ from typing import Any
 
 from chaodipi.engine.actions import Action, ActionKind, Bury, Pass, Play, Show
 from chaodipi.engine.cards import SUITS, Card, Rank, Seat, Suit, deck, parse_cards
-from chaodipi.engine.deal import default_bury
+from chaodipi.engine.defaults import default_bury
 from chaodipi.engine.errors import RuleError
 from chaodipi.engine.events import DealEnded, Event, Phase
 from chaodipi.engine.follow import Follows, default_follow, legal_follows

@@ -8,11 +8,12 @@ from math import sqrt
 
 from chaodipi.engine.actions import Action
 from chaodipi.engine.cards import SEATS, Rank, Seat, Side, deck
-from chaodipi.engine.deal import Deal, Setup
+from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import EngineError
 from chaodipi.engine.events import DealEnded, visible
 from chaodipi.engine.ruleset import Ruleset, resolve
 from chaodipi.engine.scoring import level_steps
+from chaodipi.engine.setup import Setup
 from chaodipi.sdk.bot import Bot, Decision
 
 __all__ = ["LocalResult", "play_deal", "play_local"]

@@ -13,15 +13,17 @@ At the prompt::
 
 from chaodipi.engine.actions import Action, ActionKind, Bury, Pass, Play, Show
 from chaodipi.engine.cards import Card, Rank, Seat, Side, Suit, deck, format_cards, parse_cards, points_of
-from chaodipi.engine.deal import Deal, LegalActions, Setup
+from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import EngineError, MalformedError, RuleError, RulesetError
 from chaodipi.engine.events import Event, Phase, ShowKind, visible
 from chaodipi.engine.follow import ChoiceSet, Follows, check_follow, default_follow, legal_follows
 from chaodipi.engine.game import Game
 from chaodipi.engine.lead import LeadResult, check_lead
+from chaodipi.engine.legal import LegalActions
 from chaodipi.engine.order import TRUMPS, Order, order_for
 from chaodipi.engine.ruleset import Ruleset, preset_names, resolve
 from chaodipi.engine.scoring import Position, Settlement, dig_multiplier, settle
+from chaodipi.engine.setup import Setup
 from chaodipi.engine.shapes import Component, Shape, shape_of
 from chaodipi.engine.showing import legal_shows
 from chaodipi.engine.trick import winner_index

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from chaodipi.engine.actions import Action, ActionKind, Bury, Pass, Play, Show
 from chaodipi.engine.cards import HEART_FIVE, SEATS, Card, Rank, Seat, Side, Suit, points_of
-from chaodipi.engine.defaults import default_key
+from chaodipi.engine.defaults import default_bury
 from chaodipi.engine.errors import MalformedError, RuleError
 from chaodipi.engine.events import (
     Booked,
@@ -42,14 +42,16 @@ from chaodipi.engine.events import (
 )
 from chaodipi.engine.follow import Follows, default_follow, legal_follows
 from chaodipi.engine.lead import LeadResult, check_lead
+from chaodipi.engine.legal import LegalActions
 from chaodipi.engine.ruleset import Ruleset, check_playable
 from chaodipi.engine.rungs import turned_trump
 from chaodipi.engine.scoring import dig_multiplier
+from chaodipi.engine.setup import Setup, check_position
 from chaodipi.engine.showing import check_show, legal_shows
 from chaodipi.engine.trick import winner_index
 from chaodipi.engine.view import View
 
-__all__ = ["Deal", "LegalActions", "Setup", "default_bury"]
+__all__ = ["Deal"]
 
 _KINDS: dict[Phase, tuple[ActionKind, ...]] = {
     Phase.DECLARE: (ActionKind.SHOW, ActionKind.PASS),
@@ -69,33 +71,6 @@ _TURN_CLAUSES: dict[Phase, tuple[str, ...]] = {
     Phase.FOLLOW: ("S2a-53", "S1-25"),
 }
 """Clauses that say whose turn it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """
-    Everything that chance and context decide before a deal.
-
-    Attributes:
-        ruleset: The values of the game.
-        cards: The deck in order: card *i* goes to seat ``(first_drawer + i) % 4``; the last ones
-            are the bottom, in dealing order.
-        first_drawer: Draws the first card.
-        dealer: Dealer, or None where the showing decides (first deals, placing).
-        levels: Levels of sides 02 and 13; None for a flag deal.
-        on_stage: Side whose level is played; None: the dealer's.
-        first_deal: First deal of a game.
-        redeals: How often this deal was redealt before (Q133).
-    """
-
-    ruleset: Ruleset
-    cards: tuple[Card, ...]
-    first_drawer: Seat = Seat.S0
-    dealer: Seat | None = None
-    levels: tuple[Rank | None, Rank | None] = (Rank.TWO, Rank.TWO)
-    on_stage: Side | None = None
-    first_deal: bool = True
-    redeals: int = 0
 
 
 @dataclass(slots=True)
@@ -196,7 +171,7 @@ class Deal:
             RuleError: *standing* is no showing.
         """
         check_playable(ruleset)
-        _check_position(ruleset, hands, bottom, dealer, phase)
+        check_position(ruleset, hands, bottom, dealer, phase)
         setup = Setup(ruleset, (), first_drawer, dealer, levels, on_stage, first_deal, redeals)
         deal = cls.__new__(cls)
         deal._begin(setup, tuple(bottom))
@@ -255,7 +230,7 @@ class Deal:
         self._seats[seat] = (view, len(self.events))
         return view
 
-    def legal_actions(self, seat: Seat) -> "LegalActions":
+    def legal_actions(self, seat: Seat) -> LegalActions:
         """What *seat* may do now, computed when read; no kinds if it is not its turn."""
         return LegalActions(self, seat)
 
@@ -574,64 +549,9 @@ class Deal:
         self._emit(DealEnded("played", view.score + dug, bottom, multiplier, dug, winner, play, view.stake))
 
 
-class LegalActions:
-    """What a seat may do, computed when it is read; valid until the deal goes on."""
-
-    __slots__ = ("_deal", "_seat")
-
-    def __init__(self, deal: Deal, seat: Seat) -> None:
-        self._deal = deal
-        self._seat = seat
-
-    @property
-    def kinds(self) -> tuple[ActionKind, ...]:
-        """Allowed kinds of action; empty if another seat is asked."""
-        deal = self._deal
-        stacked = deal.phase == Phase.DECLARE and deal._offers is None
-        return deal.allowed_kinds if stacked or deal.to_act == self._seat else ()
-
-    @property
-    def shows(self) -> tuple[Show, ...]:
-        """Every legal showing."""
-        return legal_shows(self._deal.view, self._seat) if ActionKind.SHOW in self.kinds else ()
-
-    @property
-    def bury_count(self) -> int:
-        """How many cards must be buried, any of the hand; 0 if none."""
-        return self._deal.ruleset.bottom if ActionKind.BURY in self.kinds else 0
-
-    @property
-    def follows(self) -> Follows | None:
-        """Every legal follow, lazily; None if the seat does not follow (a lead: any cards of one class)."""
-        deal = self._deal
-        if deal.phase != Phase.FOLLOW or not self.kinds:
-            return None
-        return deal._follows(self._seat)
-
-
-def default_bury(ruleset: Ruleset, level: Rank | None, hand: Sequence[Card], count: int) -> tuple[Card, ...]:
-    """The *count* lowest cards of *hand* in the order of :func:`~chaodipi.engine.defaults.default_key`."""
-    return tuple(sorted(hand, key=lambda card: default_key(ruleset, level, card))[:count])
-
-
 def _round_from(seat: Seat) -> list[Seat]:
     return [SEATS[(seat + i) & 3] for i in range(4)]
 
 
 def _sizes(sizes: Sequence[int]) -> Sizes:
     return (sizes[0], sizes[1], sizes[2], sizes[3])
-
-
-def _check_position(
-    ruleset: Ruleset, hands: Mapping[Seat, Sequence[Card]], bottom: Sequence[Card], dealer: Seat | None, phase: Phase
-) -> None:
-    if phase not in (Phase.DECLARE, Phase.BURY, Phase.STIR, Phase.LEAD):
-        raise MalformedError("PHASE_INVALID", "a position starts in declare, bury, stir or lead", "phase")
-    if dealer is None and phase != Phase.DECLARE:
-        raise MalformedError("DEALER_MISSING", "this phase has a dealer", "dealer")
-    counts = Counter(bottom) if phase != Phase.BURY else Counter[Card]()
-    for hand in hands.values():
-        counts.update(hand)
-    for card, count in counts.items():
-        if count > ruleset.decks:
-            raise MalformedError("CARD_COPIES", f"{count} copies of {card.text} in {ruleset.decks} packs", "hands")

@@ -1,12 +1,14 @@
-"""The order of the host's default actions, lowest card first.
+"""The cards of the host's default actions, lowest first.
 
 Rules: Q122.
 """
 
+from collections.abc import Sequence
+
 from chaodipi.engine.cards import HEART_FIVE, Card, Rank
 from chaodipi.engine.ruleset import Ruleset
 
-__all__ = ["default_key"]
+__all__ = ["default_bury", "default_key"]
 
 
 def default_key(ruleset: Ruleset, level: Rank | None, card: Card) -> tuple[bool, bool, int, int]:
@@ -24,3 +26,8 @@ def default_key(ruleset: Ruleset, level: Rank | None, card: Card) -> tuple[bool,
     )
     rank = card.rank + Rank.ACE if card.is_joker else card.rank
     return (special, not special and card.points > 0, rank, int(card.suit))
+
+
+def default_bury(ruleset: Ruleset, level: Rank | None, hand: Sequence[Card], count: int) -> tuple[Card, ...]:
+    """The *count* lowest cards of *hand* in the order of :func:`default_key`."""
+    return tuple(sorted(hand, key=lambda card: default_key(ruleset, level, card))[:count])

@@ -6,9 +6,10 @@ Rules: S0-10, S2b-38 to S2b-40; Q89, Q91, Q92, Q125, Q129.
 from collections.abc import Sequence
 
 from chaodipi.engine.cards import Card, Rank, Seat, Side
-from chaodipi.engine.deal import Deal, Setup
+from chaodipi.engine.deal import Deal
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.scoring import Position, Settlement, settle
+from chaodipi.engine.setup import Setup
 
 __all__ = ["Game"]
 

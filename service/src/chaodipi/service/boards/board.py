@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chaodipi.engine.cards import Rank, Seat, Side
-from chaodipi.engine.deal import Setup
 from chaodipi.engine.ruleset import Ruleset
+from chaodipi.engine.setup import Setup
 from chaodipi.service.boards.shuffle import board_commitment, board_seed, first_drawer, seed_commitment, shuffled_deck
 
 __all__ = ["Board", "Secrets", "plan_board", "setup"]

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from chaodipi.engine.actions import Action
 from chaodipi.engine.cards import Rank, Seat, Side
-from chaodipi.engine.deal import Setup
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.scoring import Settlement
+from chaodipi.engine.setup import Setup
 
 __all__ = ["DecisionRecord", "TableResult", "TableSpec", "TimeControl"]
 
