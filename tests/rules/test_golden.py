@@ -1,4 +1,4 @@
-"""The golden positions: every line of ``golden.jsonl`` has exactly one right answer.
+"""The golden positions: every line of ``golden/`` has exactly one right answer.
 
 A line has ``id``, ``clauses``, ``preset``, ``ask`` (a question to the judge) and ``expect``, the part of
 the result that must match. Cards are compared as multisets; where a list is nested by strength, the
@@ -8,13 +8,14 @@ order of the inner lists counts as well. ``one_tractor`` is worked out here from
 import json
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from chaodipi.engine.ruleset import preset_names, resolve
 
-LINES = [json.loads(x) for x in (Path(__file__).parent / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
+from tests.support.golden import golden_lines
+
+LINES = golden_lines()
 CARD = re.compile(r"[CDHS][23456789TJQKA]|bj|rj")
-DECKS = 2
 
 
 def _names():
@@ -113,25 +114,26 @@ def test_line_is_well_formed(line):
     assert re.fullmatch(r"G-[A-Z]{2}-\d\d", line["id"])
     assert line["clauses"]
     assert all(re.match(r"S\d[a-d]?-|Q\d", x) for x in line["clauses"])
-    assert line["preset"] in {"ming_chao", "huanle_2"}
+    assert line["preset"] in preset_names()
     assert line["ask"]["op"]
     assert line["expect"]
     assert json.dumps(line["ask"]["ruleset"]).count(line["preset"]) == 1
+    decks = resolve(line["preset"]).decks
     for cards in _card_fields(line["ask"]):
         assert all(CARD.fullmatch(x) for x in cards), cards
-        assert all(n <= DECKS for n in Counter(cards).values()), cards
-    # no position uses more copies of a card than two decks hold
+        assert all(n <= decks for n in Counter(cards).values()), cards
+    # no position uses more copies of a card than the decks hold
     ask = line["ask"]
     if ask["op"] == "trick":
-        _within_decks(tokens(ask["plays"]))
+        _within_decks(decks, tokens(ask["plays"]))
     elif ask["op"] == "lead":
-        _within_decks(tokens(ask["hand"]) + tokens(ask["others"]))
+        _within_decks(decks, tokens(ask["hand"]) + tokens(ask["others"]))
     elif ask["op"] == "play":
-        _within_decks(tokens(list(ask["hands"].values())) + tokens(ask.get("bottom", "")))
+        _within_decks(decks, tokens(list(ask["hands"].values())) + tokens(ask.get("bottom", "")))
 
 
-def _within_decks(cards):
-    assert max(Counter(cards).values()) <= DECKS
+def _within_decks(decks, cards):
+    assert max(Counter(cards).values()) <= decks
 
 
 def _card_fields(ask):

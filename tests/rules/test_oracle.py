@@ -3,16 +3,15 @@
 A failure prints the seed; ``CHAODIPI_ORACLE_SEED`` and ``CHAODIPI_ORACLE_POSITIONS`` repeat or extend a run.
 """
 
-import json
 import math
 import os
 import random
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from tests.rules.oracle import CARDS, SUITS, Table, subsets
+from tests.support.golden import golden_lines
 
 SEED = int(os.environ.get("CHAODIPI_ORACLE_SEED", "20240229"))
 POSITIONS = int(os.environ.get("CHAODIPI_ORACLE_POSITIONS", "300"))
@@ -244,11 +243,10 @@ def same_shape(rng, table, pool, lead):
 
 # The oracle itself, on golden positions.
 
-GOLDEN = [json.loads(x) for x in (Path(__file__).parent / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
 OPS = {"follow", "follows", "lead", "trick"}
 
 
-@pytest.mark.parametrize("line", [x for x in GOLDEN if x["ask"]["op"] in OPS], ids=lambda x: x["id"])
+@pytest.mark.parametrize("line", [x for x in golden_lines() if x["ask"]["op"] in OPS], ids=lambda x: x["id"])
 def test_oracle_knows_the_golden_positions(line):
     q, e = line["ask"], line["expect"]
     two = isinstance(q["ruleset"], dict)
