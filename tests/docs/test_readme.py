@@ -6,6 +6,7 @@ from typing import Any
 
 from chaodipi.sdk import Bot, play_local
 from chaodipi.service.cli.app import app
+from chaodipi.service.rulefile import load_rule_file
 from chaodipi.service.scheduler.league_file import load_league
 from typer.main import get_command
 
@@ -38,6 +39,16 @@ def test_the_league_file_loads(tmp_path: Path) -> None:
     league = load_league(path)
 
     assert (league.boards, [bot.name for bot in league.bots]) == (4, ["greedy", "rules", "cautious"])
+
+
+def test_the_ruleset_file_of_its_page_loads(tmp_path: Path) -> None:
+    """docs/rulesets.md shows a file that is accepted as it stands."""
+    found = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / "rulesets.md").read_text(), re.DOTALL)
+    assert found
+    path = tmp_path / "house.toml"
+    path.write_text(found[1])
+
+    assert load_rule_file(path).ruleset.two_permanent
 
 
 def test_the_commands_exist() -> None:

@@ -30,6 +30,7 @@ from chaodipi.engine.ruleset import Ruleset, preset_names, resolve
 from chaodipi.engine.view import View
 from chaodipi.sdk import wire
 from chaodipi.sdk.bot import Bot, Decision, default_action
+from chaodipi.sdk.rulesets import ruleset_from_match
 from chaodipi.v1 import seat_pb2, session_pb2, session_pb2_grpc
 
 __all__ = ["Session", "SessionError", "run"]
@@ -318,12 +319,9 @@ class Session:
         channel = self._held.pop(assigned.seat_token, None) if assigned.resumed else None
         if channel is None:
             try:
-                ruleset = resolve(assigned.match.ruleset.removeprefix("rulesets/"))
+                ruleset = ruleset_from_match(assigned.match)
             except EngineError as error:
                 self._leave(assigned.channel, f"{error}")
-                return
-            if assigned.match.ruleset_digest not in ("", ruleset.digest):
-                self._leave(assigned.channel, f"ruleset {ruleset.name} differs between host and SDK")
                 return
             bot = self._bot(assigned.match.name, seat)
             channel = _Channel(assigned.channel, assigned.match.name, seat, assigned.seat_token, ruleset, bot)

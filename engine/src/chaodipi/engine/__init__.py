@@ -21,7 +21,7 @@ from chaodipi.engine.game import Game
 from chaodipi.engine.lead import LeadResult, check_lead
 from chaodipi.engine.legal import LegalActions
 from chaodipi.engine.order import TRUMPS, Order, order_for
-from chaodipi.engine.ruleset import Ruleset, preset_names, resolve
+from chaodipi.engine.ruleset import Ruleset, preset_names, resolve, ruleset_of
 from chaodipi.engine.scoring import Position, Settlement, dig_multiplier, settle
 from chaodipi.engine.setup import Setup
 from chaodipi.engine.shapes import Component, Shape, shape_of
@@ -35,5 +35,5 @@ __all__ = [
     "Rank", "RuleError", "Ruleset", "RulesetError", "Seat", "Settlement", "Setup", "Shape", "Show", "ShowKind",
     "Side", "Suit", "TRUMPS", "View", "check_follow", "check_lead", "deck", "default_follow", "dig_multiplier",
     "format_cards", "legal_follows", "legal_shows", "order_for", "parse_cards", "points_of", "preset_names",
-    "resolve", "settle", "shape_of", "visible", "winner_index",
+    "resolve", "ruleset_of", "settle", "shape_of", "visible", "winner_index",
 ]  # fmt: skip

@@ -9,12 +9,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
 from chaodipi.engine.errors import RulesetError
 
-__all__ = ["KEYS", "Key", "Ruleset", "check_playable", "preset_names", "resolve"]
+__all__ = ["KEYS", "Key", "Ruleset", "check_playable", "is_preset", "preset_names", "resolve", "ruleset_of"]
 
 Rungs = tuple[str, ...]
 Pairs = tuple[tuple[str, int], ...]
@@ -306,7 +307,8 @@ RUNGS = (
 def _checked(key: str, value: Any) -> Any:
     spec = KEYS.get(key)
     if spec is None:
-        raise RulesetError(f"unknown ruleset key {key!r}; known: {', '.join(KEYS)}", key)
+        near = get_close_matches(key, KEYS, 3) or KEYS
+        raise RulesetError(f"unknown ruleset key {key!r}; known: {', '.join(near)}", key)
     if spec.kind is tuple:
         return _checked_list(key, value)
     if spec.allowed:
@@ -398,6 +400,11 @@ def preset_names() -> tuple[str, ...]:
     return tuple(sorted(PRESETS))
 
 
+def is_preset(ruleset: Ruleset) -> bool:
+    """Whether *ruleset* is a preset under its own name, so that the name alone tells every value."""
+    return ruleset.name in preset_names() and _preset(ruleset.name).digest == ruleset.digest
+
+
 def resolve(name: str, overrides: Mapping[str, Any] | None = None) -> Ruleset:
     """
     The ruleset of preset *name*, with *overrides* of single keys.
@@ -414,17 +421,27 @@ def resolve(name: str, overrides: Mapping[str, Any] | None = None) -> Ruleset:
     return ruleset.override(overrides, name=f"{name}*") if overrides else ruleset
 
 
+def ruleset_of(name: str, values: Mapping[str, Any]) -> Ruleset:
+    """
+    The ruleset *name* that has exactly *values*, one for each key of :data:`KEYS`; lists may stand for tuples.
+
+    Raises:
+        RulesetError: a key is unknown or missing, a value is not allowed, or values do not fit together.
+    """
+    checked = {key: _checked(key, value) for key, value in values.items()}
+    missing = [key for key in KEYS if key not in values]
+    if missing:
+        raise RulesetError(f"ruleset {name}: missing {', '.join(missing)}", missing[0])
+    ruleset = Ruleset(name=name, **checked)
+    _check_together(ruleset)
+    return ruleset
+
+
 @lru_cache(maxsize=32)
 def _preset(name: str) -> Ruleset:
     from chaodipi.engine.presets import PRESETS
 
-    values = PRESETS[name]
-    missing = [key for key in KEYS if key not in values]
-    if missing:
-        raise RulesetError(f"preset {name}: missing {', '.join(missing)}", missing[0])
-    ruleset = Ruleset(name=name, **{key: _checked(key, value) for key, value in values.items()})
-    _check_together(ruleset)
-    return ruleset
+    return ruleset_of(name, PRESETS[name])
 
 
 # The attributes and the key list are one list.

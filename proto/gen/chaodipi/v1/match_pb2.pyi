@@ -104,6 +104,26 @@ class Match(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class RulesetValuesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     NAME_FIELD_NUMBER: _builtins.int
     STATE_FIELD_NUMBER: _builtins.int
     RULESET_FIELD_NUMBER: _builtins.int
@@ -120,6 +140,7 @@ class Match(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     START_TIME_FIELD_NUMBER: _builtins.int
     END_TIME_FIELD_NUMBER: _builtins.int
+    RULESET_VALUES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Resource name, matches/{id}. Always set."""
     state: Global___Match.State.ValueType
@@ -168,6 +189,10 @@ class Match(_message.Message):
     def end_time(self) -> _timestamp_pb2.Timestamp:
         """When it was over; absent until then."""
 
+    @_builtins.property
+    def ruleset_values(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Every value of the ruleset as JSON text, such as decks = "2"; empty for a preset, whose name tells them all."""
+
     def __init__(
         self,
         *,
@@ -187,10 +212,11 @@ class Match(_message.Message):
         create_time: _timestamp_pb2.Timestamp | None = ...,
         start_time: _timestamp_pb2.Timestamp | None = ...,
         end_time: _timestamp_pb2.Timestamp | None = ...,
+        ruleset_values: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "end_time", b"end_time", "fault_policy", b"fault_policy", "result", b"result", "start_time", b"start_time", "time_control", b"time_control"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "end_time", b"end_time", "fault_policy", b"fault_policy", "labels", b"labels", "league", b"league", "max_deals", b"max_deals", "name", b"name", "result", b"result", "ruleset", b"ruleset", "ruleset_digest", b"ruleset_digest", "seats", b"seats", "seed_commitment", b"seed_commitment", "seed_reveal", b"seed_reveal", "start_time", b"start_time", "state", b"state", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "end_time", b"end_time", "fault_policy", b"fault_policy", "labels", b"labels", "league", b"league", "max_deals", b"max_deals", "name", b"name", "result", b"result", "ruleset", b"ruleset", "ruleset_digest", b"ruleset_digest", "ruleset_values", b"ruleset_values", "seats", b"seats", "seed_commitment", b"seed_commitment", "seed_reveal", b"seed_reveal", "start_time", b"start_time", "state", b"state", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

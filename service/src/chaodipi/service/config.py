@@ -44,6 +44,8 @@ class TomlFile:
         for number, text in enumerate(self.text.splitlines(), 1):
             heading = re.match(r"\s*\[\[?\s*([\w.-]+)\s*\]", text)
             if heading:
+                if table == "" and heading[1] == key:
+                    return number
                 if heading[1] == table:
                     seen += 1
                 inside = heading[1] == table and seen == nth

@@ -9,7 +9,7 @@ from typing import Any
 
 from chaodipi.engine.actions import Pass
 from chaodipi.engine.cards import SEATS, Seat, Side
-from chaodipi.engine.ruleset import Ruleset
+from chaodipi.engine.ruleset import Ruleset, is_preset
 from chaodipi.sdk.wire import action_to_wire, choice_set_to_wire, event_to_wire, seat_to_wire, side_to_wire
 from chaodipi.service.host.session import (
     Assigned,
@@ -175,6 +175,7 @@ def match_to_wire(spec: TableSpec, *, resumed: bool = False) -> match_pb2.Match:
         state=state,
         ruleset=f"rulesets/{spec.ruleset.name}",
         ruleset_digest=spec.ruleset.digest,
+        ruleset_values={} if is_preset(spec.ruleset) else ruleset_to_wire(spec.ruleset).values,
         seats=[
             match_pb2.Seating(seat=seat_to_wire(seat), bot=f"bots/{bot}")
             for seat, bot in zip(SEATS, spec.bots, strict=True)

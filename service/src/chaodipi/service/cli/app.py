@@ -20,10 +20,12 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 league_app = typer.Typer(help="Run leagues and show their standings.", no_args_is_help=True)
 bot_app = typer.Typer(help="Bots that may connect.", no_args_is_help=True)
 replay_app = typer.Typer(help="Read and check records.", no_args_is_help=True)
+rules_app = typer.Typer(help="The rulesets: presets and files of your own.", no_args_is_help=True)
 db_app = typer.Typer(help="The store.", no_args_is_help=True)
 app.add_typer(league_app, name="league")
 app.add_typer(bot_app, name="bot")
 app.add_typer(replay_app, name="replay")
+app.add_typer(rules_app, name="rules")
 app.add_typer(db_app, name="db")
 
 Out = Annotated[Path, typer.Option(help="Folder of the store, results and records.")]
@@ -37,7 +39,7 @@ def _root() -> None:
 
 @app.command("demo")
 def _demo(
-    ruleset: Annotated[str, typer.Option(help="Preset to play.")] = "ming_chao",
+    ruleset: Annotated[str, typer.Option(help="Preset, or ruleset file, to play.")] = "ming_chao",
     boards: Annotated[int, typer.Option(min=1, help="Boards for each pairing; a board is two tables.")] = 20,
     out: Annotated[Path, typer.Option(help="Folder for results and records.")] = Path("out/demo"),
     seed: Annotated[str | None, typer.Option(help="64 hex digits or any text; the same seed, the same deals.")] = None,
@@ -136,6 +138,62 @@ def _replay_verify(files: Annotated[list[Path], typer.Argument(help="Records, or
 
     if not verify_files(files):
         raise typer.Exit(1)
+
+
+@rules_app.command("list")
+def _rules_list() -> None:
+    """List the presets."""
+    from chaodipi.service.cli.rules import list_rules
+    from rich.console import Console
+
+    list_rules(Console())
+
+
+@rules_app.command("show")
+def _rules_show(
+    ruleset: Annotated[str, typer.Argument(help="Preset, or ruleset file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Show every value of a ruleset, what it means and the clauses behind it."""
+    from chaodipi.service.cli.rules import show_rules
+    from rich.console import Console
+
+    show_rules(Console(), ruleset, as_json)
+
+
+@rules_app.command("diff")
+def _rules_diff(
+    one: Annotated[str, typer.Argument(help="Preset, or ruleset file.")],
+    other: Annotated[str, typer.Argument(help="Preset, or ruleset file.")],
+) -> None:
+    """Show in which values two rulesets differ."""
+    from chaodipi.service.cli.rules import diff_rules
+    from rich.console import Console
+
+    diff_rules(Console(), one, other)
+
+
+@rules_app.command("check")
+def _rules_check(file: Annotated[Path, typer.Argument(help="TOML file: name, base, [values].")]) -> None:
+    """Check a ruleset file and show what it changes."""
+    from chaodipi.service.cli.rules import check_rules
+    from rich.console import Console
+
+    check_rules(Console(), file)
+
+
+@rules_app.command("explain")
+def _rules_explain(
+    cards: Annotated[str, typer.Argument(help="Cards such as 'S9 S9 HT bj'.")],
+    trump: Annotated[str, typer.Option(help="C, D, H, S or NT.")],
+    level: Annotated[str, typer.Option(help="2 to T, J, Q, K, A.")] = "2",
+    ruleset: Annotated[str, typer.Option(help="Preset, or ruleset file.")] = "ming_chao",
+) -> None:
+    """Explain cards: their order, the pattern they make, what they dig."""
+    from chaodipi.service.cli.rules import explain_cards
+    from rich.console import Console
+
+    explain_cards(Console(), cards, ruleset, level, trump)
 
 
 @db_app.command("upgrade")

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from chaodipi.engine.errors import RulesetError
-from chaodipi.engine.ruleset import Ruleset, resolve
+from chaodipi.engine.ruleset import Ruleset
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
 from chaodipi.service.cli.errors import UsageError
@@ -18,6 +18,7 @@ from chaodipi.service.cli.screen import pair_progress, standings_table
 from chaodipi.service.host.host import hash_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
 from chaodipi.service.logs import configure_logs
+from chaodipi.service.rulefile import find_ruleset
 from chaodipi.service.scheduler.league import PlayedPair, play_league, results_json
 from chaodipi.service.scheduler.schedule import Entry, Plan, check_names
 from chaodipi.service.scheduler.standings import PairOutcome, standings
@@ -29,9 +30,9 @@ BOT_START_S = 30.0
 
 
 def resolve_preset(name: str) -> Ruleset:
-    """The preset *name*; UsageError with the known names."""
+    """The preset *name*, or the ruleset file of that name; UsageError with the known names."""
     try:
-        return resolve(name)
+        return find_ruleset(name)
     except RulesetError as error:
         raise UsageError(error.message) from error
 

@@ -12,7 +12,7 @@ from chaodipi.engine.cards import Rank, Seat, Side, format_cards
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import EngineError
 from chaodipi.engine.events import Event
-from chaodipi.engine.ruleset import Ruleset, preset_names, resolve
+from chaodipi.engine.ruleset import Ruleset, ruleset_of
 from chaodipi.engine.scoring import Position, settle
 from chaodipi.service.boards.board import Board, Secrets, plan_board, setup_from_seed
 from chaodipi.service.boards.shuffle import board_commitment, seed_commitment
@@ -85,7 +85,7 @@ class Record:
     def ruleset(self) -> Ruleset:
         """The ruleset by its values; EngineError if they are none."""
         said = self.header["ruleset"]
-        return resolve(preset_names()[0]).override(said["values"], name=said["name"])
+        return ruleset_of(said["name"], said["values"])
 
     def board(self, ruleset: Ruleset) -> Board:
         """The board as the header states it."""

@@ -3,7 +3,7 @@
 ::
 
     name = "spring"
-    ruleset = "ming_chao"
+    ruleset = "ming_chao"     # a preset, or a ruleset file: "house.toml"
     boards = 100              # of each pairing; a board is two tables
     rank_by = "points"        # or steps, or win: named before play
     seed = "..."              # optional; 64 hex digits or a text. Without it: random, revealed at the end
@@ -34,10 +34,11 @@ from pathlib import Path
 from typing import Any
 
 from chaodipi.engine.errors import RulesetError
-from chaodipi.engine.ruleset import Ruleset, resolve
+from chaodipi.engine.ruleset import Ruleset
 from chaodipi.service.config import ConfigError, TomlFile
 from chaodipi.service.launch import BASELINES, baseline_command
 from chaodipi.service.match.table import TimeControl
+from chaodipi.service.rulefile import find_ruleset
 from chaodipi.service.scheduler.margins import SCALES
 from chaodipi.service.scheduler.schedule import Entry
 
@@ -142,11 +143,12 @@ def load_league(path: Path) -> LeagueFile:
 
 def _ruleset(file: TomlFile, values: dict[str, Any]) -> Ruleset:
     try:
-        resolve(values["ruleset"])
+        ruleset = find_ruleset(values["ruleset"], file.path.parent)
     except RulesetError as error:
         raise file.error(error.message, "ruleset") from error
+    overrides = values.get("overrides")
     try:
-        return resolve(values["ruleset"], values.get("overrides"))
+        return ruleset.override(overrides, f"{ruleset.name}*") if overrides else ruleset
     except RulesetError as error:
         raise file.error(error.message, error.key, "overrides") from error
 
