@@ -1,12 +1,11 @@
 """Refusals as gRPC statuses: canonical code, ``REASON: text``, and google.rpc.ErrorInfo in the trailer."""
 
-from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import grpc
 from chaodipi.service.host.errors import SessionRefused
 
-__all__ = ["refuse", "token_of"]
+__all__ = ["refuse"]
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -42,11 +41,3 @@ async def refuse(context: Any, error: SessionRefused) -> NoReturn:
     trailer = (("grpc-status-details-bin", error_details(error)),)
     await context.abort(_CODES[error.code], f"{error.reason}: {error.message}", trailer)
     raise AssertionError("abort returns never")
-
-
-def token_of(metadata: Iterable[tuple[str, str | bytes]] | None) -> str | None:
-    """The token of ``authorization: Bearer <token>``, None if there is none."""
-    for key, value in metadata or ():
-        if key == "authorization" and isinstance(value, str) and value[:7].lower() == "bearer ":
-            return value[7:].strip() or None
-    return None

@@ -3,8 +3,9 @@
 import grpc
 from chaodipi.service.host.errors import HostError
 from chaodipi.service.host.host import Host
+from chaodipi.service.rpc.rules import RulesService
 from chaodipi.service.rpc.session import BotSessionService
-from chaodipi.service.rpc.unary import BotService, RulesService, SystemService
+from chaodipi.service.rpc.unary import BotService, SystemService
 from chaodipi.v1 import bot_pb2, bot_pb2_grpc, rules_pb2, rules_pb2_grpc, session_pb2, session_pb2_grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection

@@ -13,7 +13,8 @@ from chaodipi.service import convert
 from chaodipi.service.host.errors import SessionRefused
 from chaodipi.service.host.host import MAX_TABLES, Host
 from chaodipi.service.host.session import Cursor, Greeting, PongSent, Session, Unplaced, Warned
-from chaodipi.service.rpc.errors import refuse, token_of
+from chaodipi.service.rpc.auth import token_of
+from chaodipi.service.rpc.errors import refuse
 from chaodipi.service.version import API_MINOR, CAPABILITIES, server_version
 from chaodipi.v1 import session_pb2, session_pb2_grpc
 

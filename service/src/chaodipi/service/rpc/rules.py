@@ -1,0 +1,171 @@
+"""RulesService: the judge over the network, and its two commonest questions typed."""
+
+import asyncio
+import json
+from collections import Counter
+from typing import Any, NoReturn
+
+from chaodipi.engine.actions import ActionKind
+from chaodipi.engine.cards import Card, Rank, Suit
+from chaodipi.engine.errors import EngineError, MalformedError, RuleError
+from chaodipi.engine.follow import check_follow, legal_follows
+from chaodipi.engine.judge import answer
+from chaodipi.engine.lead import check_lead
+from chaodipi.engine.order import Order, order_for
+from chaodipi.engine.ruleset import preset_names, resolve
+from chaodipi.engine.shapes import Shape, shape_of
+from chaodipi.sdk.wire import cards_from_wire, choice_set_to_wire
+from chaodipi.service import convert
+from chaodipi.service.host.errors import SessionRefused
+from chaodipi.service.host.host import Host
+from chaodipi.service.host.runner import leads
+from chaodipi.service.rpc.auth import caller
+from chaodipi.service.rpc.errors import refuse
+from chaodipi.v1 import cards_pb2, rules_pb2, rules_pb2_grpc
+
+__all__ = ["RulesService"]
+
+MAX_QUESTION_BYTES = 64_000
+MAX_HAND = 39
+MAX_PAGE = 1_000
+
+_COMPONENTS: dict[str, int] = {
+    "single": 1,
+    "pair": 2,
+    "triple": 3,
+    "tractor": 4,
+    "triple_tractor": 5,
+    "510k": 6,
+    "double_510k": 7,
+}
+
+
+class RulesService(rules_pb2_grpc.RulesServiceServicer):
+    """The rules as a service."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def ListRulesets(
+        self, request: rules_pb2.ListRulesetsRequest, context: Any
+    ) -> rules_pb2.ListRulesetsResponse:
+        """All rulesets that the engine knows, sorted by name, in pages if asked."""
+        await caller(self._host, context)
+        if not 0 <= request.page_size <= MAX_PAGE:
+            await _bad_field(context, f"page_size = {request.page_size}: 0 to {MAX_PAGE}")
+        names = [name for name in preset_names() if name > request.page_token]
+        page = names[: request.page_size or MAX_PAGE]
+        return rules_pb2.ListRulesetsResponse(
+            rulesets=[convert.ruleset_to_wire(resolve(name)) for name in page],
+            next_page_token=page[-1] if len(page) < len(names) else "",
+        )
+
+    async def Judge(self, request: rules_pb2.JudgeRequest, context: Any) -> rules_pb2.JudgeResponse:
+        """One question of the rules judge; a bad question is answered, not refused."""
+        await caller(self._host, context)
+        text = request.question_json
+        if len(text.encode()) > MAX_QUESTION_BYTES:
+            await _bad_field(context, f"question_json has more than {MAX_QUESTION_BYTES} bytes")
+        try:
+            question = json.loads(text)
+        except (ValueError, RecursionError) as problem:
+            await _bad_field(context, f"question_json is no JSON: {problem}")
+        if not isinstance(question, dict):
+            await _bad_field(context, "question_json is no JSON object")
+        # A question may list many plays: not on the loop that the tables are played on.
+        result = await asyncio.to_thread(answer, question)
+        return rules_pb2.JudgeResponse(answer_json=json.dumps(result, ensure_ascii=False))
+
+    async def CheckPlay(self, request: rules_pb2.CheckPlayRequest, context: Any) -> rules_pb2.CheckPlayResponse:
+        """Whether a lead or follow is legal, and if not, which rule it breaks."""
+        await caller(self._host, context)
+        try:
+            order, hand, lead = _situation(request.situation)
+            cards = _cards(request.cards, "cards")
+        except EngineError as error:
+            await _bad_field(context, str(error))
+        try:
+            _check(order, hand, lead, cards)
+        except EngineError as error:
+            problem = cards_pb2.Problem(code=3, reason=error.reason, message=error.message)
+            if isinstance(error, RuleError):
+                problem.metadata["clauses"] = " ".join(error.clauses)
+                problem.metadata["satisfying"] = " ".join(card.text for card in error.satisfying)
+            return rules_pb2.CheckPlayResponse(legal=False, problem=problem)
+        shape = shape_of(order, cards)
+        return rules_pb2.CheckPlayResponse(legal=True, components=[] if shape is None else _components(shape))
+
+    async def ListLegalPlays(
+        self, request: rules_pb2.ListLegalPlaysRequest, context: Any
+    ) -> rules_pb2.ListLegalPlaysResponse:
+        """All legal leads or follows, as sets."""
+        await caller(self._host, context)
+        try:
+            order, hand, lead = _situation(request.situation)
+            if lead:
+                sets = tuple(legal_follows(order, hand, lead).choice_sets())
+                complete = True
+            else:
+                sets, complete = leads(order, hand)
+        except EngineError as error:
+            await _bad_field(context, str(error))
+        out = rules_pb2.ListLegalPlaysResponse()
+        out.legal.complete = complete
+        out.legal.choice_sets.extend(choice_set_to_wire(choice, ActionKind.PLAY) for choice in sets)
+        return out
+
+
+async def _bad_field(context: Any, message: str) -> NoReturn:
+    await refuse(context, SessionRefused(3, "FIELD_INVALID", message))
+
+
+def _cards(numbers: Any, field: str) -> tuple[Card, ...]:
+    if not 1 <= len(numbers) <= MAX_HAND:
+        raise MalformedError("FIELD_INVALID", f"{field}: 1 to {MAX_HAND} cards, here {len(numbers)}", field)
+    return cards_from_wire(numbers)
+
+
+def _situation(situation: rules_pb2.Situation) -> tuple[Order, tuple[Card, ...], tuple[Card, ...]]:
+    """
+    The order, the hand and the lead (empty: none) of *situation*.
+
+    Raises:
+        EngineError: a field that is missing or no value of its kind; the caller's mistake.
+    """
+    try:
+        overrides = {key: json.loads(value) for key, value in situation.overrides.items()}
+    except (ValueError, RecursionError) as error:
+        raise MalformedError("FIELD_INVALID", f"overrides: a value is no JSON: {error}", "overrides") from error
+    ruleset = resolve(situation.ruleset.removeprefix("rulesets/"), overrides or None)
+    try:
+        level = Rank(situation.trump.level) if situation.trump.level else None
+        trump = Suit(int(situation.trump.suit)) if situation.trump.suit else None
+    except ValueError as error:
+        raise MalformedError("FIELD_INVALID", f"trump: {error}", "trump") from error
+    if trump is None:
+        raise MalformedError("FIELD_INVALID", "trump.suit is missing: C, D, H, S or NT", "trump")
+    if len(situation.trick) > 3:
+        raise MalformedError("FIELD_INVALID", f"trick: 0 to 3 plays, here {len(situation.trick)}", "trick")
+    hand = tuple(sorted(_cards(situation.hand, "hand")))
+    lead = _cards(situation.trick[0].cards, "trick[0].cards") if situation.trick else ()
+    return order_for(ruleset, level, trump), hand, lead
+
+
+def _check(order: Order, hand: tuple[Card, ...], lead: tuple[Card, ...], cards: tuple[Card, ...]) -> None:
+    missing = Counter(cards) - Counter(hand)
+    if missing:
+        texts = " ".join(card.text for card in sorted(missing))
+        raise RuleError("NOT_YOUR_CARDS", f"not in the hand: {texts}", ("S1-25",))
+    if lead:
+        check_follow(order, hand, lead, cards)
+    else:
+        check_lead(order, cards, ())
+
+
+def _components(shape: Shape) -> list[rules_pb2.Component]:
+    out = []
+    for part in sorted(shape.components, key=lambda part: (part.top, len(part.cards)), reverse=True):
+        kind: Any = _COMPONENTS[part.kind]
+        cards: Any = [int(card) for card in part.cards]
+        out.append(rules_pb2.Component(kind=kind, cards=cards, length=part.length))
+    return out
