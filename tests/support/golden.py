@@ -1,8 +1,9 @@
 """Rule positions kept as lines of JSON: read here, asked of the judge, compared with the one right answer.
 
 A line has ``id``, ``clauses``, ``preset``, ``ask`` (a question to the judge) and ``expect``, the part of the
-result that must match. Cards are compared as multisets; where a list is nested by strength, the order of the
-inner lists counts as well. ``one_tractor`` is no field of a result, see :func:`mistakes`.
+result that must match, or ``error``, the part of the refusal of a question that is malformed. Cards are compared
+as multisets; where a list is nested by strength, the order of the inner lists counts as well. ``one_tractor`` is
+no field of a result, see :func:`mistakes`.
 
 =========================  ===========================================================================
 ``golden/PRESET.jsonl``    the golden positions (``G-…``), one file a preset
@@ -19,15 +20,26 @@ from pathlib import Path
 from typing import Any
 
 from chaodipi.engine.judge import answer
-from chaodipi.engine.ruleset import preset_names, resolve
+from chaodipi.engine.ruleset import preset_names
 
 RULES = Path(__file__).parents[1] / "rules"
 FOLDER = RULES / "golden"
 CARD = re.compile(r"[CDHS][23456789TJQKA]|bj|rj")
 BY_STRENGTH = {"order", "classes", "trumps"}
 ROOMS = ("an_chao", "kang_qi", "ming_chao")
+ALL = (
+    *ROOMS, "huanle_1", "huanle_2", "huanle_3", "baomahui", "in_play", "t_dark", "t_timed", "hunan",
+)  # fmt: skip
 
 Line = dict[str, Any]
+
+_GROUPS: dict[str, tuple[str, ...]] = {
+    "any": ALL,
+    "pairs": tuple(name for name in ALL if name != "huanle_1"),
+    "two_packs": tuple(name for name in ALL if name not in ("huanle_1", "huanle_3")),
+    "rooms": ROOMS,
+}
+"""Words that stand for several presets; they name also presets that are not played yet."""
 
 
 def lines_of(path: Path) -> list[Line]:
@@ -46,21 +58,26 @@ def extra_lines() -> list[Line]:
     return [line for file in files for line in lines_of(file) if line["preset"] in preset_names()]
 
 
+def situations() -> list[Line]:
+    """Every situation for every preset that it names and that is played, as lines like the golden ones."""
+    found = []
+    for entry in lines_of(RULES / "situations.jsonl"):
+        for preset in presets_of(entry.get("presets", "")):
+            overrides = entry.get("overrides")
+            ruleset = {"base": preset, "overrides": overrides} if overrides else preset
+            found.append({**entry, "preset": preset, "ask": {"ruleset": ruleset, **entry["ask"]}})
+    return found
+
+
 def presets_of(text: str) -> tuple[str, ...]:
-    """The presets that are played, of those named by *text*: names and groups, see ``golden_ids.tsv``."""
-    named: list[str] = []
+    """The presets that are played, of those named by *text*: names, groups, and ``-name`` for all but one."""
+    named: dict[str, None] = {}
     for word in text.split():
-        if word == "any":
-            named += preset_names()
-        elif word == "two_packs":
-            named += [name for name in preset_names() if resolve(name).decks == 2]
-        elif word == "rooms":
-            named += ROOMS
-        elif word == "order":
-            named += [name for name in preset_names() if resolve(name).adjacency == "order"]
+        if word.startswith("-"):
+            del named[word[1:]]
         else:
-            named.append(word)
-    return tuple(name for name in dict.fromkeys(named) if name in preset_names())
+            named.update(dict.fromkeys(_GROUPS.get(word, (word,))))
+    return tuple(name for name in named if name in preset_names())
 
 
 def names(lines: list[Line]) -> list[str]:
@@ -86,6 +103,8 @@ def mistakes(line: Line, overrides: Mapping[str, Any] | None = None) -> list[str
     if overrides:
         ask["ruleset"] = _overridden(ask["ruleset"], overrides)
     got = answer(ask)
+    if "error" in line:
+        return differences({"ok": False, "error": line["error"]}, got)
     if not got.get("ok"):
         return [f"not ok: {got.get('error')}"]
     expected = dict(line["expect"])
@@ -98,7 +117,8 @@ def mistakes(line: Line, overrides: Mapping[str, Any] | None = None) -> list[str
 
 def report(line: Line, found: list[str]) -> str:
     """Question, expectation, answer and differences, to read when a line fails."""
-    parts = ("question", line["ask"]), ("expected", line["expect"]), ("got     ", answer(dict(line["ask"])))
+    expected = line.get("expect") or line.get("error")
+    parts = ("question", line["ask"]), ("expected", expected), ("got     ", answer(dict(line["ask"])))
     texts = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in parts]
     return "\n".join([f"{line['id']} ({', '.join(line['clauses'])})", *texts, *found])
 
