@@ -8,13 +8,13 @@ from chaodipi.engine.events import DealStarted, Phase
 from chaodipi.engine.ruleset import resolve
 from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
-from chaodipi.service.match.machine import (
+from chaodipi.service.match.machine import TableMachine
+from chaodipi.service.match.messages import (
     Decision,
     Ended,
     FaultRecorded,
     Message,
     Numbered,
-    TableMachine,
     Update,
     Verdict,
     VerdictStatus,

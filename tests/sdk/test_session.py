@@ -13,7 +13,7 @@ from chaodipi.engine.deal import Deal
 from chaodipi.engine.events import visible
 from chaodipi.engine.ruleset import resolve
 from chaodipi.engine.setup import Setup
-from chaodipi.sdk import Action, Bot, Decision, Session, SessionError, wire
+from chaodipi.sdk import Action, Bot, Decision, Session, SessionError, run, wire
 from chaodipi.sdk import session as session_module
 from chaodipi.sdk.baselines import GreedyBot
 from chaodipi.sdk.session import backoff
@@ -213,7 +213,7 @@ def test_one_line_for_a_host_that_is_not_there(capsys: pytest.CaptureFixture[str
     logging.getLogger("chaodipi.sdk").setLevel(logging.ERROR)
     argv = ["--server", "127.0.0.1:9", "--token", "t", "--wait", "0.1"]
     with pytest.raises(SystemExit) as caught:
-        session_module.run(GreedyBot, argv)
+        run(GreedyBot, argv)
     assert caught.value.code == session_module.EXIT_UNREACHABLE
     lines = capsys.readouterr().err.splitlines()
     assert [line for line in lines if line.startswith("chaodipi-bot: cannot reach 127.0.0.1:9")]
@@ -223,7 +223,7 @@ def test_one_line_for_a_host_that_is_not_there(capsys: pytest.CaptureFixture[str
 def test_a_missing_token_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CHAODIPI_TOKEN", raising=False)
     with pytest.raises(SystemExit) as caught:
-        session_module.run(GreedyBot, ["--server", "127.0.0.1:9"])
+        run(GreedyBot, ["--server", "127.0.0.1:9"])
     assert caught.value.code == session_module.EXIT_USAGE
     assert "CHAODIPI_TOKEN" in capsys.readouterr().err
 

@@ -20,7 +20,8 @@ from chaodipi.engine.shapes import Component, Shape, runs_of
 from chaodipi.engine.view import View
 from chaodipi.sdk.bot import Bot, Decision, default_action
 from chaodipi.sdk.local import LocalResult, play_deal, play_local
-from chaodipi.sdk.session import Session, SessionError, run
+from chaodipi.sdk.process import run
+from chaodipi.sdk.session import Session, SessionError
 
 __all__ = [
     "Bot",

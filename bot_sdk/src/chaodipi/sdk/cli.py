@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from chaodipi.engine.ruleset import preset_names
-from chaodipi.sdk import session
+from chaodipi.sdk import process
 from chaodipi.sdk.baselines import BASELINES
 from chaodipi.sdk.local import play_local
 
@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run", help="play a baseline on a host")
     runs.add_argument("bot", choices=sorted(BASELINES))
-    session.arguments(runs)
+    process.arguments(runs)
     duel = commands.add_parser("duel", help="let two baselines play here, every board twice with the sides swapped")
     duel.add_argument("first", choices=sorted(BASELINES))
     duel.add_argument("second", choices=sorted(BASELINES))
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     duel.add_argument("--seed", type=int, default=1)
     args = parser.parse_args(argv)
     if args.command == "run":
-        sys.exit(session.main(BASELINES[args.bot], args))
+        sys.exit(process.main(BASELINES[args.bot], args))
     result = play_local(args.ruleset, (BASELINES[args.first], BASELINES[args.second]), max(1, args.boards), args.seed)
     print(f"{args.first} against {args.second}, {args.ruleset}: {result}")
 

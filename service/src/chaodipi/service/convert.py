@@ -22,7 +22,7 @@ from chaodipi.service.host.session import (
     Unplaced,
     Warned,
 )
-from chaodipi.service.match.machine import Decision, Ended, FaultRecorded, Numbered, Update, Verdict, VerdictStatus
+from chaodipi.service.match.messages import Decision, Ended, FaultRecorded, Numbered, Update, Verdict, VerdictStatus
 from chaodipi.service.match.table import TableResult, TableSpec, TimeControl
 from chaodipi.v1 import cards_pb2, match_pb2, rules_pb2, seat_pb2, session_pb2
 from google.protobuf.duration_pb2 import Duration

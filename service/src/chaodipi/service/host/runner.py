@@ -12,7 +12,8 @@ from chaodipi.engine.events import Phase
 from chaodipi.engine.follow import ChoiceSet
 from chaodipi.engine.order import Order
 from chaodipi.service.host.session import Assigned, Legal, SeatMessage, Session
-from chaodipi.service.match.machine import Ended, TableMachine, Update, Verdict, VerdictStatus
+from chaodipi.service.match.machine import TableMachine
+from chaodipi.service.match.messages import Ended, Update, Verdict, VerdictStatus
 from chaodipi.service.match.table import TableResult, TableSpec
 from chaodipi.service.metrics import Metrics
 

@@ -9,7 +9,7 @@ from chaodipi.engine.actions import ActionKind, Show
 from chaodipi.engine.cards import Seat
 from chaodipi.engine.follow import ChoiceSet
 from chaodipi.service.host.errors import SessionRefused
-from chaodipi.service.match.machine import Ended, Update, Verdict
+from chaodipi.service.match.messages import Ended, Update, Verdict
 from chaodipi.service.match.table import TableSpec
 
 if TYPE_CHECKING:
