@@ -1,10 +1,7 @@
 """The commands: what they print, and one clear line for every mistake."""
 
-import asyncio
-import contextlib
 import io
 import json
-import os
 import re
 import signal
 import subprocess
@@ -15,10 +12,11 @@ from pathlib import Path
 import pytest
 from chaodipi.service.cli.screen import standings_table
 from chaodipi.service.config import ConfigError, load_server_config
-from chaodipi.service.launch import BotExitedError, Launcher
 from chaodipi.service.scheduler.league_file import load_league
 from chaodipi.service.scheduler.standings import Estimate, Standing
 from rich.console import Console
+
+from tests.support.processes import gone
 
 LEAGUE = """\
 name = "spring"
@@ -43,13 +41,6 @@ nonce = "n"
 def chaodipi(*arguments, **more):
     command = [sys.executable, "-c", "from chaodipi.service.cli import main; main()", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **more)
-
-
-def alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize(
@@ -78,6 +69,8 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments, message):
         ("boards = 2", "bords = 2", ":3: unknown key 'bords'; known: name, ruleset"),
         ("boards = 2", 'boards = "2"', ":3: boards = '2': a whole number expected"),
         ("boards = 2", "boards = 0", ":3: boards = 0: 1 or more"),
+        ("[overrides]\nstage = 100", "[limits]\nmemory = 1", ":7: unknown key 'memory' in [limits]; known: cpu_s"),
+        ("[overrides]\nstage = 100", "[limits]\ncpu_s = -1", ":7: cpu_s = -1 in [limits]: 0 (none) or more"),
         ("ming_chao", "ming", ":2: unknown preset 'ming'"),
         ("stage = 100", "stage = 0", ":7: stage = 0: a whole number from 1"),
         ("stage = 100", "stags = 1", ":7: unknown ruleset key 'stags'"),
@@ -136,74 +129,6 @@ def test_standings_fit_on_80_columns():
     text = console.export_text()
     assert "…" not in text
     assert "a_long_name" in text
-
-
-@pytest.fixture
-def family(tmp_path):
-    """A bot that ignores SIGTERM and starts a child; the file that will name both."""
-    pids = tmp_path / "pids"
-    code = (
-        "import os, signal, subprocess, sys, time\n"
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "child = subprocess.Popen(['sleep', '60'])\n"
-        f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}\\n')\n"
-        "time.sleep(60)\n"
-    )
-    return [sys.executable, "-c", code], pids
-
-
-def wait_for_pids(path):
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        with contextlib.suppress(OSError):
-            text = path.read_text()
-            if text.endswith("\n"):
-                return [int(pid) for pid in text.split()]
-        time.sleep(0.02)
-    raise AssertionError("the bot did not start")
-
-
-def gone(pids):
-    until = time.monotonic() + 5
-    while any(map(alive, pids)) and time.monotonic() < until:
-        time.sleep(0.02)
-    return not any(map(alive, pids))
-
-
-def test_launcher_stops_a_bot_that_does_not_want_to_and_its_child(tmp_path, family):
-    command, path = family
-    with Launcher(tmp_path / "logs", grace_s=0.2) as launcher:
-        launcher.start("x", command, "h:1", "t")
-        pids = wait_for_pids(path)
-        launcher.check()
-    assert gone(pids)
-
-
-def test_bot_dies_with_a_launcher_that_is_killed(tmp_path, family):
-    command, path = family
-    code = (
-        "import pathlib, time; from chaodipi.service.launch import Launcher\n"
-        f"Launcher(pathlib.Path({str(tmp_path)!r})).start('x', {command!r}, 'h:1', 't'); time.sleep(60)"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code])
-    pids = wait_for_pids(path)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    try:
-        assert gone(pids[:1])
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pids[1], signal.SIGKILL)
-
-
-async def test_a_bot_that_ends_is_named_with_what_it_said(tmp_path):
-    with Launcher(tmp_path) as launcher:
-        launcher.start("x", [sys.executable, "-c", "import sys; sys.exit('no such model')"], "h:1", "t")
-        with pytest.raises(BotExitedError, match=r"bot x ended \(exit code 1\): no such model; see .*x\.log"):
-            async with asyncio.timeout(20):
-                await launcher.watch()
-        with pytest.raises(BotExitedError, match="bot y: cannot run 'no-such-program': no such program"):
-            launcher.start("y", ["no-such-program"], "h:1", "t")
 
 
 def test_demo_end_to_end_and_its_records_verify(tmp_path):

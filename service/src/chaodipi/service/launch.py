@@ -1,14 +1,14 @@
-"""Launches bots as processes, and leaves none behind.
+"""Launches bots as processes, and leaves none behind, however this process ends.
 
-Every bot is the leader of its own process group. It is stopped by SIGTERM, then SIGKILL, to the whole group; on Linux
-the kernel kills it should this process die without a word.
+Every bot has a keeper (:mod:`chaodipi.service.keeper`), a small process that limits it, caps its log, and kills it and
+all that it started as soon as this process stops it or is gone.
 """
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -17,19 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-__all__ = ["BotExitedError", "Launcher", "baseline_command"]
+__all__ = ["BotExitedError", "Launcher", "Limits", "baseline_command"]
 
 BASELINES = ("random", "greedy", "rules")
-# Runs in the child before the bot. A `preexec_fn` would fork this process and its gRPC threads instead.
-_SHIM = """
-import ctypes, os, signal, sys
-parent = int(sys.argv[1])
-if sys.platform == "linux":
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-if os.getppid() != parent:
-    sys.exit("the launcher is gone")
-os.execvp(sys.argv[2], sys.argv[2:])
-"""
+_KEEPER = Path(__file__).with_name("keeper.py")
+# What a keeper may need beyond the grace to kill, reap and write the end of the log.
+_KEEPER_S = 2.0
 
 
 class BotExitedError(RuntimeError):
@@ -41,10 +34,30 @@ def baseline_command(name: str) -> list[str]:
     return [sys.executable, "-m", f"chaodipi.sdk.baselines.{name}"]
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """
+    What a launched bot may use; 0: no limit.
+
+    Attributes:
+        cpu_s: Seconds of processor time, each process; the kernel kills at the limit.
+        memory_mb: Address space, MiB, each process; allocations beyond it fail.
+        processes: The bot and all it started, threads not counted; looked at twice a second, all are killed beyond it.
+        file_mb: Size of a file that it writes, MiB; writes beyond it fail.
+        log_kb: What is kept of its output, KiB, and its last 2,000 bytes.
+    """
+
+    cpu_s: int = 0
+    memory_mb: int = 0
+    processes: int = 256
+    file_mb: int = 1024
+    log_kb: int = 1024
+
+
 @dataclass(slots=True)
 class _Bot:
     name: str
-    process: subprocess.Popen[bytes]
+    keeper: subprocess.Popen[bytes]
     log: Path
 
 
@@ -55,11 +68,13 @@ class Launcher:
     Args:
         logs: Folder for what the bots print, one ``NAME.log`` each; made if missing.
         grace_s: Seconds between SIGTERM and SIGKILL.
+        limits: For every bot.
     """
 
-    def __init__(self, logs: Path, grace_s: float = 3.0) -> None:
+    def __init__(self, logs: Path, grace_s: float = 3.0, limits: Limits = Limits()) -> None:
         self.logs = logs
         self.grace_s = grace_s
+        self.limits = limits
         self._bots: list[_Bot] = []
 
     def start(self, name: str, command: Sequence[str], server: str, token: str) -> None:
@@ -74,23 +89,35 @@ class Launcher:
         environment = os.environ | {"CHAODIPI_SERVER": server, "CHAODIPI_TOKEN": token, "PYTHONUNBUFFERED": "1"}
         if shutil.which(command[0]) is None:
             raise BotExitedError(f"bot {name}: cannot run {command[0]!r}: no such program")
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), *command],
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        self._bots.append(_Bot(name, process, log))
+        keeper = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_KEEPER), self._settings(log), *command],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._bots.append(_Bot(name, keeper, log))
+
+    def _settings(self, log: Path) -> str:
+        limits = self.limits
+        return json.dumps(
+            {
+                "log": str(log),
+                "log_bytes": limits.log_kb << 10,
+                "grace_ms": int(self.grace_s * 1000),
+                "cpu_s": limits.cpu_s,
+                "memory": limits.memory_mb << 20,
+                "file": limits.file_mb << 20,
+                "processes": limits.processes,
+            }
+        )
 
     def check(self) -> None:
         """Raise :class:`BotExitedError` if a bot has ended."""
         for bot in self._bots:
-            code = bot.process.poll()
+            code = bot.keeper.poll()
             if code is not None:
-                how = f"signal {-code}" if code < 0 else f"exit code {code}"
+                how = f"signal {code - 128}" if code > 128 else f"signal {-code}" if code < 0 else f"exit code {code}"
                 said = _last_line(bot.log)
                 raise BotExitedError(f"bot {bot.name} ended ({how}){': ' + said if said else ''}; see {bot.log}")
 
@@ -101,29 +128,26 @@ class Launcher:
             await asyncio.sleep(0.2)
 
     def stop(self) -> None:
-        """Stop every bot and all it started; blocks up to the grace period. Safe to call twice."""
+        """Stop every bot and all it started; blocks up to the grace period and a little. Safe to call twice."""
         bots, self._bots = self._bots, []
         for bot in bots:
-            _signal_group(bot.process.pid, signal.SIGTERM)
-        until = time.monotonic() + self.grace_s
+            assert bot.keeper.stdin is not None
+            with contextlib.suppress(OSError):
+                bot.keeper.stdin.close()
+        until = time.monotonic() + self.grace_s + _KEEPER_S
         for bot in bots:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                bot.process.wait(max(0.0, until - time.monotonic()))
-        for bot in bots:
-            # The group outlives its leader if the bot left children.
-            _signal_group(bot.process.pid, signal.SIGKILL)
-            bot.process.wait()
+            try:
+                bot.keeper.wait(max(0.0, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                # The kernel kills the bot when its keeper dies.
+                bot.keeper.kill()
+                bot.keeper.wait()
 
     def __enter__(self) -> "Launcher":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.stop()
-
-
-def _signal_group(group: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
 
 
 def _last_line(log: Path) -> str:

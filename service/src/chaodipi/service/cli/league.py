@@ -56,7 +56,7 @@ def run_league(console: Console, path: Path, out: Path, listen: str) -> None:
             folder.mkdir(parents=True, exist_ok=True)
             with (folder / "host.log").open("a", encoding="utf-8", buffering=1) as log_file:
                 configure_logs("info", log_file)
-                with Launcher(folder / "bots") as launcher:
+                with Launcher(folder / "bots", limits=league.limits) as launcher:
                     outcomes = asyncio.run(_play(console, league, plan, store, launcher, folder, done, listen))
         results = results_json(plan, sorted(outcomes, key=lambda outcome: outcome.number), league.rank_by)
         (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

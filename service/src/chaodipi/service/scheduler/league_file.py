@@ -16,6 +16,9 @@
     [time]                    # optional
     play_ms = 2000
 
+    [limits]                  # optional: of every launched bot; 0: none
+    memory_mb = 4096          # and cpu_s, processes, file_mb, log_kb
+
     [[bots]]
     name = "alpha"
     command = ["python", "alpha.py"]   # or: baseline = "greedy"; neither: it connects by itself
@@ -29,14 +32,14 @@
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from chaodipi.engine.errors import RulesetError
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.service.config import ConfigError, TomlFile
-from chaodipi.service.launch import BASELINES, baseline_command
+from chaodipi.service.launch import BASELINES, Limits, baseline_command
 from chaodipi.service.match.table import TimeControl
 from chaodipi.service.rulefile import find_ruleset
 from chaodipi.service.scheduler.margins import SCALES
@@ -46,9 +49,10 @@ __all__ = ["BotLine", "LeagueFile", "check_name", "load_league"]
 
 _TOP: dict[str, type] = {
     "name": str, "ruleset": str, "boards": int, "rank_by": str, "seed": str, "shared_boards": bool,
-    "tables_in_flight": int, "overrides": dict, "time": dict, "bots": list, "teams": list,
+    "tables_in_flight": int, "overrides": dict, "time": dict, "limits": dict, "bots": list, "teams": list,
 }  # fmt: skip
 _TIME: dict[str, type] = dict.fromkeys(("play_ms", "bury_ms", "ready_ms", "attempts", "max_faults"), int)
+_LIMITS: dict[str, type] = dict.fromkeys((field.name for field in fields(Limits)), int)
 _BOT: dict[str, type] = {"name": str, "command": list, "baseline": str, "nonce": str}
 _TEAM: dict[str, type] = {"name": str, "bots": list}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+]{0,31}")
@@ -75,6 +79,7 @@ class LeagueFile:
     shared_boards: bool
     tables_in_flight: int
     time: TimeControl
+    limits: Limits
     bots: tuple[BotLine, ...]
     entries: tuple[Entry, ...]
 
@@ -136,6 +141,7 @@ def load_league(path: Path) -> LeagueFile:
         shared_boards=values.get("shared_boards", False),
         tables_in_flight=values.get("tables_in_flight", 16),
         time=TimeControl(**file.take(values.get("time", {}), _TIME, "time")),
+        limits=_limits(file, values.get("limits", {})),
         bots=bots,
         entries=_entries(file, values, bots),
     )
@@ -151,6 +157,13 @@ def _ruleset(file: TomlFile, values: dict[str, Any]) -> Ruleset:
         return ruleset.override(overrides, f"{ruleset.name}*") if overrides else ruleset
     except RulesetError as error:
         raise file.error(error.message, error.key, "overrides") from error
+
+
+def _limits(file: TomlFile, values: dict[str, Any]) -> Limits:
+    for key, value in file.take(values, _LIMITS, "limits").items():
+        if value < 0:
+            raise file.error(f"{key} = {value} in [limits]: 0 (none) or more", key, "limits")
+    return Limits(**values)
 
 
 def _named(file: TomlFile, line: Any, kinds: dict[str, type], table: str, nth: int) -> dict[str, Any]:

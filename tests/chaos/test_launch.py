@@ -1,0 +1,135 @@
+"""Launched bots: nothing of them outlives the host, their logs stay short, and their limits hold. Real processes."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from chaodipi.service.launch import BotExitedError, Launcher, Limits
+
+from tests.support.processes import alive, below, gone, wait_until
+
+PYTHON = [sys.executable, "-I", "-S", "-c"]
+# A bot that ignores SIGTERM, with a child, and a grandchild in a session of its own.
+STUBBORN = ["sh", "-c", "trap '' TERM; sleep 600 & setsid sleep 600 & wait; sleep 600"]
+
+
+def started(pid, count):
+    wait_until(lambda: len(below(pid)) >= count, f"{count} processes below {pid}")
+    return below(pid)
+
+
+async def ended(launcher):
+    async with asyncio.timeout(30):
+        await launcher.watch()
+
+
+def test_a_bot_that_ignores_sigterm_is_stopped_with_all_it_started(tmp_path):
+    with Launcher(tmp_path / "logs", grace_s=0.2) as launcher:
+        launcher.start("x", STUBBORN, "h:1", "t")
+        pids = started(launcher._bots[0].keeper.pid, 3)
+        launcher.check()
+    assert gone(pids)
+
+
+def test_what_a_bot_leaves_behind_ends_with_it(tmp_path):
+    marker = tmp_path / "child"
+    script = f"setsid sleep 600 & echo $! > {marker}; exit 0"
+    with Launcher(tmp_path / "logs") as launcher:
+        launcher.start("x", ["sh", "-c", script], "h:1", "t")
+        with pytest.raises(BotExitedError, match=r"bot x ended \(exit code 0\)"):
+            asyncio.run(ended(launcher))
+        assert gone([int(marker.read_text())])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda n: n.name)
+def test_t10_no_bot_of_64_and_no_child_outlives_the_host(tmp_path, number):
+    host = (
+        "import pathlib, time\n"
+        "from chaodipi.service.launch import Launcher\n"
+        f"with Launcher(pathlib.Path({str(tmp_path)!r}), grace_s=0.5) as launcher:\n"
+        f"    for i in range(64): launcher.start(f'b{{i}}', {STUBBORN!r}, 'h:1', 't')\n"
+        "    print('started', flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", host], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout.readline() == b"started\n"
+    pids = started(process.pid, 64 * 4)
+    process.send_signal(number)
+    process.wait(30)
+    process.stdout.close()
+    assert gone(pids, 5.0)
+
+
+def test_a_bot_dies_with_its_keeper(tmp_path):
+    with Launcher(tmp_path) as launcher:
+        launcher.start("x", ["sleep", "600"], "h:1", "t")
+        keeper = launcher._bots[0].keeper
+        pids = started(keeper.pid, 1)
+        keeper.kill()
+        assert gone(pids)
+
+
+def test_t11_a_babbling_bot_fills_no_disk_and_its_last_words_are_kept(tmp_path):
+    """100 MB of output in lines of 10 MB."""
+    code = "import sys\nfor _ in range(10): sys.stdout.write('x' * 10**7 + chr(10))\nsys.exit('the end')"
+    with Launcher(tmp_path, limits=Limits(log_kb=64)) as launcher:
+        launcher.start("x", [*PYTHON, code], "h:1", "t")
+        with pytest.raises(BotExitedError, match=r"exit code 1.*: the end; see"):
+            asyncio.run(ended(launcher))
+    text = (tmp_path / "x.log").read_bytes()
+    assert len(text) < 70_000
+    assert text.startswith(b"x" * 65_536)
+    assert b"\n[99932482 bytes left out here; the end was:]\n" in text
+    assert text.endswith(b"the end\n")
+
+
+@pytest.mark.parametrize(
+    ("limits", "code", "how"),
+    [
+        (Limits(cpu_s=1), "while True: pass", "signal (9|24)"),
+        (Limits(memory_mb=200), "x = bytearray(10**9)", "exit code 1.*MemoryError"),
+        (Limits(file_mb=1), "open('big', 'wb').write(bytes(2 << 20))", "exit code 1.*File too large|signal 25"),
+        (
+            Limits(processes=20),
+            "import os, time\nfor _ in range(40): os.fork() or time.sleep(600)\ntime.sleep(600)",
+            "signal 9",
+        ),
+    ],
+    ids=["cpu", "memory", "file", "processes"],
+)
+def test_a_limit_ends_the_bot_that_breaks_it(tmp_path, monkeypatch, limits, code, how):
+    monkeypatch.chdir(tmp_path)
+    with Launcher(tmp_path, limits=limits, grace_s=0.2) as launcher:
+        launcher.start("x", [*PYTHON, code], "h:1", "t")
+        with pytest.raises(BotExitedError, match=how):
+            asyncio.run(ended(launcher))
+
+
+def test_no_token_is_on_a_command_line(tmp_path):
+    with Launcher(tmp_path) as launcher:
+        launcher.start("x", ["sleep", "600"], "h:1", "s3cret")
+        keeper = launcher._bots[0].keeper.pid
+        for pid in [keeper, *started(keeper, 1)]:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                assert b"s3cret" not in file.read()
+
+
+async def test_a_bot_that_ends_is_named_with_what_it_said(tmp_path):
+    with Launcher(tmp_path) as launcher:
+        launcher.start("x", [*PYTHON, "import sys; sys.exit('no such model')"], "h:1", "t")
+        with pytest.raises(BotExitedError, match=r"bot x ended \(exit code 1\): no such model; see .*x\.log"):
+            await ended(launcher)
+        with pytest.raises(BotExitedError, match="bot y: cannot run 'no-such-program': no such program"):
+            launcher.start("y", ["no-such-program"], "h:1", "t")
+
+
+def test_stopping_is_quick_when_the_bots_are_willing(tmp_path):
+    began = time.monotonic()
+    with Launcher(tmp_path, grace_s=30) as launcher:
+        launcher.start("x", ["sleep", "600"], "h:1", "t")
+        pids = started(launcher._bots[0].keeper.pid, 1)
+    assert not any(map(alive, pids))
+    assert time.monotonic() - began < 30
