@@ -32,6 +32,7 @@ from chaodipi.v1 import (
     session_pb2,
     session_pb2_grpc,
 )
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from tests.support.raw_client import CLOCK, NAMES, RULES, Client, hosting, seated, table
 
@@ -106,26 +107,32 @@ async def test_an_illegal_answer_is_asked_again_then_replaced() -> None:
     async with hosting() as (host, port), seated(port) as clients:
         clients["bee"].answer = wrong
         await host.wait_for_bots(NAMES, 10)
-        time = TimeControl(attempts=2, max_faults=2)
+        time = TimeControl(attempts=2, max_faults=3)
         result = await asyncio.wait_for(host.play_table(table(time=time)), 20)
         await asyncio.sleep(0.1)
         statuses = [r for r in clients["bee"].results if r.status != session_pb2.AnswerResult.STATUS_ACCEPTED]
-        assert [r.status for r in statuses] == [3, 4, 3, 4]
+        assert [r.status for r in statuses] == [3, 4, 3, 4, 3, 4]
         assert statuses[0].problem.reason == "WRONG_ACTION_KIND"
         assert statuses[0].attempts_left == 1
         assert statuses[1].applied.WhichOneof("kind") == "play"
-        assert result.how == "played"
-        assert result.faults == {Seat.S1: {"illegal": 2}}
+        assert not statuses[-1].HasField("applied")
+        assert (result.how, result.forfeiting_seat) == ("forfeit", Seat.S1)
+        assert result.faults == {Seat.S1: {"illegal": 3}}
+        for client in clients.values():
+            [ended] = client.ended
+            assert ended.result.end_reason == match_pb2.MatchResult.END_REASON_FORFEIT
+            assert (ended.result.forfeiting_seat, ended.result.winner) == (cards_pb2.SEAT_1, cards_pb2.SIDE_02)
 
 
 async def test_a_timeout_is_defaulted() -> None:
     async with hosting() as (host, port), seated(port) as clients:
         clients["cat"].silent = True
         await host.wait_for_bots(NAMES, 10)
-        time = TimeControl(play_ms=50, bury_ms=50, max_faults=2)
+        time = TimeControl(play_ms=20, bury_ms=20, max_faults=0)
         result = await asyncio.wait_for(host.play_table(table(time=time)), 20)
         assert result.how == "played"
-        assert result.faults == {Seat.S2: {"timeout": 2}}
+        assert set(result.faults) == {Seat.S2}
+        assert result.faults[Seat.S2] == {"timeout": sum(r.fault == "timeout" for r in result.decisions)}
 
 
 async def test_a_bot_that_never_comes_is_played_by_default_actions() -> None:
@@ -197,6 +204,34 @@ async def test_stopping_ends_tables_as_host_faults_and_sessions_in_order() -> No
         await host.play_table(table("t/2"))
     for client in clients:
         await client.close()
+
+
+async def test_health_says_not_serving_while_the_host_drains() -> None:
+    """A balancer must send nobody to a host that refuses new sessions, while tables in flight go on."""
+    services = ["", "chaodipi.v1.BotSessionService", "chaodipi.v1.SystemService"]
+    async with hosting() as (host, port), seated(port) as clients:
+        clients["dog"].silent = True
+        await host.wait_for_bots(NAMES, 10)
+        playing = asyncio.create_task(host.play_table(table()))
+        await asyncio.wait_for(clients["dog"].asked.wait(), 10)
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            health: Any = health_pb2_grpc.HealthStub(channel)
+
+            async def states() -> list[int]:
+                answers = [await health.Check(health_pb2.HealthCheckRequest(service=name)) for name in services]
+                return [answer.status for answer in answers]
+
+            watch = health.Watch(health_pb2.HealthCheckRequest(service=services[1]))
+            assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
+            assert await states() == [health_pb2.HealthCheckResponse.SERVING] * 3
+            draining = asyncio.create_task(host.drain(60))
+            assert (await watch.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
+            assert await states() == [health_pb2.HealthCheckResponse.NOT_SERVING] * 3
+            assert not playing.done()
+            watch.cancel()
+            draining.cancel()
+        playing.cancel()
+        await asyncio.gather(draining, playing, return_exceptions=True)
 
 
 async def test_a_port_in_use_is_said_so() -> None:

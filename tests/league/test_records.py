@@ -1,15 +1,19 @@
 """Records: the same bytes from the same league, true ones verify, and every kind of change is named."""
 
 import json
+from dataclasses import replace
 
 import pytest
+from chaodipi.engine.cards import SEATS
 from chaodipi.engine.ruleset import resolve
 from chaodipi.service.boards.board import Secrets
-from chaodipi.service.records.record import chained, record_name
+from chaodipi.service.match.machine import TableMachine
+from chaodipi.service.match.table import TimeControl
+from chaodipi.service.records.record import chained, record_name, write_record
 from chaodipi.service.records.show import show
 from chaodipi.service.records.verify import RecordError, verify
 from chaodipi.service.scheduler.league import play_league, results_json
-from chaodipi.service.scheduler.schedule import Entry, Plan
+from chaodipi.service.scheduler.schedule import Entry, Plan, round_robin
 
 from tests.league.stand_in import StandInHost, default_brain, high, shower
 
@@ -120,6 +124,60 @@ async def test_every_change_is_named_even_if_the_chain_was_made_anew(league, cha
     kinds = {found.kind for found in verify(path, results)}
     assert kind in kinds
     assert "chain" not in kinds
+
+
+@pytest.fixture
+def forfeit(tmp_path):
+    """The record of a table that was forfeited by time-outs, and its lines without the chain."""
+    pair = next(iter(round_robin(PLAN)))
+    spec = replace(pair.tables[0], time=TimeControl(play_ms=10, bury_ms=10, max_faults=4))
+    machine = TableMachine(spec, 0)
+    for seat in SEATS:
+        machine.receive_ready(seat, 0)
+    now = 0
+    while machine.result is None:
+        now += 1_000
+        machine.handle_timer(now)
+    assert machine.result.how == "forfeit"
+    write_record(tmp_path, spec, pair.board, PLAN.secrets, machine.result)
+    path = tmp_path / record_name(spec.table_id)
+    lines = [json.loads(text) for text in path.read_text().splitlines()]
+    for line in lines:
+        del line["chain"]
+    return path, lines
+
+
+def test_a_forfeit_verifies_and_is_shown(forfeit):
+    path, lines = forfeit
+    assert verify(path) == []
+    assert f"result   forfeit by seat {lines[-1]['forfeiting_seat']}" in list(show(path))
+
+
+def fewer_faults(result):
+    result["faults"][str(result["forfeiting_seat"])]["timeout"] -= 1
+
+
+def another_seat(result):
+    result["forfeiting_seat"] = (result["forfeiting_seat"] + 1) % 4
+
+
+def more_faults_of_another(result):
+    result["faults"][str((result["forfeiting_seat"] + 1) % 4)] = {"illegal": 2}
+
+
+@pytest.mark.parametrize("change", [fewer_faults, another_seat, more_faults_of_another])
+def test_a_forfeit_that_its_faults_do_not_explain_is_named(forfeit, change):
+    path, lines = forfeit
+    change(lines[-1])
+    path.write_text(chained(iter(lines)))
+    assert {found.kind for found in verify(path)} == {"faults"}
+
+
+def test_a_played_table_called_a_forfeit_is_named(forfeit):
+    path, lines = forfeit
+    lines[-1]["how"] = "no_declaration"
+    path.write_text(chained(iter(lines)))
+    assert {found.kind for found in verify(path)} == {"score"}
 
 
 async def test_a_change_breaks_the_chain(league):

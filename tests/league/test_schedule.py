@@ -103,7 +103,7 @@ def test_margins_of_a_played_table(score, dealers):
 
 def test_margins_of_tables_without_play():
     assert margin(RULESET, TableResult("t", "no_declaration", 0, None, None, ()), Side.SIDE_02) == Margin(0, 0, 0)
-    lost = TableResult("t", "forfeit", 0, None, None, (), forfeiting_side=Side.SIDE_13)
+    lost = TableResult("t", "forfeit", 0, None, None, (), forfeiting_seat=Seat.S3)
     assert margin(RULESET, lost, Side.SIDE_13) == Margin(-80, -3, -1)
     assert margin(RULESET, lost, Side.SIDE_02) == Margin(80, 3, 1)
     with pytest.raises(ValueError, match="host_fault has no margin"):

@@ -214,17 +214,60 @@ def test_a_repeated_answer_is_a_duplicate_another_one_stale() -> None:
     ]
 
 
-def test_after_max_faults_a_seat_is_asked_no_more() -> None:
+def test_the_side_of_a_seat_with_max_faults_forfeits_and_nothing_more_is_played() -> None:
     machine, messages = started()
-    seat, _ = to_phase(machine, messages, Phase.LEAD)
+    seat, decision = to_phase(machine, messages, Phase.LEAD)
+    now, to_act = 10, seat
+    seen: list[Message] = []
+    while machine.result is None:
+        if to_act == seat:
+            now += 2_000
+            machine.handle_timer(now)
+        else:
+            machine.receive_answer(to_act, decision.decision, default(machine, to_act), now)
+        messages = machine.outbox()
+        seen += messages
+        if machine.result is None:
+            to_act, decision = asked(messages)
+    result = machine.result
+    assert (result.how, result.forfeiting_seat, result.forfeiting_side) == ("forfeit", seat, seat.side)
+    assert result.faults == {seat: {"timeout": 3}}
+    assert (result.score, result.settlement) == (0, None)
+    assert sum(record.fault == "timeout" for record in result.decisions) == 2
+    ends = [m for m in seen if isinstance(m, Ended)]
+    assert [m.seat for m in ends] == list(SEATS)
+    for end in ends:
+        told = [n.event for m in seen if isinstance(m, Update) and m.seat == end.seat for n in m.events]
+        assert FaultRecorded(seat, "timeout", 3) in told
+    assert machine.next_timer() is None
+
+
+def test_the_verdict_on_the_answer_that_forfeits_names_no_action() -> None:
+    machine, messages = started(TimeControl(attempts=1, max_faults=1))
+    seat, decision = to_phase(machine, messages, Phase.LEAD)
+    machine.receive_answer(seat, decision.decision, Pass(), 20)
+    [verdict] = verdicts(machine.outbox())
+    assert (verdict.status, verdict.applied, verdict.reason) == (VerdictStatus.REPLACED, None, "WRONG_ACTION_KIND")
+    assert machine.result is not None
+    assert machine.result.forfeiting_seat == seat
+
+
+def test_a_limit_of_no_faults_means_never() -> None:
+    machine, _ = started(TimeControl(play_ms=1_000, bury_ms=1_000, max_faults=0))
     now = 10
     while machine.result is None:
         now += 2_000
         machine.handle_timer(now)
-    messages = machine.outbox()
-    assert all(count == {"timeout": 3} for count in machine.result.faults.values())
     assert machine.result.how == "played"
-    assert any(r.by_host and not r.fault for r in machine.result.decisions if r.seat == seat)
+    assert all(count["timeout"] > 10 for count in machine.result.faults.values())
+
+
+def test_seats_that_are_never_ready_may_forfeit_before_a_card_is_played() -> None:
+    machine = TableMachine(spec(TimeControl(ready_ms=2_000, max_faults=1)), 0)
+    machine.handle_timer(2_000)
+    assert machine.result is not None
+    assert (machine.result.how, machine.result.faults) == ("forfeit", {Seat.S0: {"not_ready": 1}})
+    assert machine.result.decisions == ()
 
 
 def test_a_lost_seat_is_played_on_and_may_come_back() -> None:

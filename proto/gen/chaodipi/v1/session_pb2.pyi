@@ -885,7 +885,9 @@ class AnswerResult(_message.Message):
 
     @_builtins.property
     def applied(self) -> _cards_pb2.Action:
-        """What the host did in the seat's place; present only for STATUS_REPLACED and a later STATUS_TOO_LATE."""
+        """What the host did in the seat's place; present only for STATUS_REPLACED and a later STATUS_TOO_LATE,
+        and absent if the fault forfeited the match.
+        """
 
     def __init__(
         self,

@@ -214,6 +214,7 @@ def match_result_to_wire(result: TableResult) -> match_pb2.MatchResult:
             out.games[settlement.winner] = 1
     if result.forfeiting_side is not None:
         out.winner = side_to_wire(result.forfeiting_side.other)
+        out.forfeiting_seat = seat_to_wire(result.forfeiting_seat)
     for seat in SEATS:
         out.seats.append(_stats(result, seat))
     return out

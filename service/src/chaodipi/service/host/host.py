@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import structlog
 from chaodipi.engine.actions import Action
@@ -55,6 +55,7 @@ class Host:
         self._notifying: asyncio.Task[None] | None = None
         self._pinging: asyncio.Task[None] | None = None
         self._draining = False
+        self._on_drain: list[Callable[[], Awaitable[None]]] = []
         self._stopped = asyncio.Event()
         for name, token_hash in (tokens or {}).items():
             self.add_bot(name, token_hash)
@@ -320,9 +321,16 @@ class Host:
 
     # ---- the end
 
+    def on_drain(self, tell: Callable[[], Awaitable[None]]) -> None:
+        """Have *tell* awaited as soon as the host drains: whoever answers for its health needs to know."""
+        self._on_drain.append(tell)
+
     async def drain(self, timeout_s: float) -> None:
-        """Begin nothing new, tell the bots, and wait up to *timeout_s* for the tables in flight."""
-        self._draining = True
+        """Begin nothing new, tell health checks and bots, and wait up to *timeout_s* for the tables in flight."""
+        if not self._draining:
+            self._draining = True
+            for tell in self._on_drain:
+                await tell()
         self._notify()
         for sessions in self._sessions.values():
             for session in sessions:

@@ -66,7 +66,7 @@ class _Decided:
 class _Seat:
     """What the machine keeps of one seat."""
 
-    __slots__ = ("decided", "decisions", "faults", "history", "immediate", "lost", "ready", "replaced", "sent")
+    __slots__ = ("decided", "decisions", "faults", "history", "immediate", "lost", "ready", "sent")
 
     def __init__(self) -> None:
         self.history: list[Numbered] = []
@@ -77,7 +77,6 @@ class _Seat:
         self.ready = False
         self.immediate = False
         self.lost = False
-        self.replaced = False
 
 
 @dataclass(slots=True)
@@ -205,7 +204,8 @@ class TableMachine:
         if self.result is not None or state.lost:
             return
         state.lost = True
-        self._fault(seat, "disconnected")
+        if self._fault(seat, "disconnected"):
+            return
         if not self._started:
             state.ready = True
             if all(s.ready for s in self._seats.values()):
@@ -216,7 +216,7 @@ class TableMachine:
     def seat_back(self, seat: Seat, now: int, last_seq: int = 0) -> None:
         """
         *seat* has a bot again, which holds all events up to *last_seq*: it gets the later ones and
-        what is open. A seat replaced for its faults stays so.
+        what is open.
         """
         self._lookout(now)
         state = self._seats[seat]
@@ -250,12 +250,14 @@ class TableMachine:
                 for seat, state in self._seats.items():
                     if not state.ready:
                         state.lost = True
-                        self._fault(seat, "not_ready")
+                        if self._fault(seat, "not_ready"):
+                            return
                 self._start(now)
             return
         asked = self._open
         if asked is not None and now >= asked.deadline_ms:
-            self._fault(asked.seat, "timeout")
+            if self._fault(asked.seat, "timeout"):
+                return
             self._apply(asked, self._deal.default_action(asked.seat), now, fault="timeout")
         if self._hold_ms is not None and now >= self._hold_ms:
             self._hold_ms = None
@@ -304,12 +306,13 @@ class TableMachine:
             )
             self._flush(seat, self._request(asked, now))
             return
-        action = self._deal.default_action(seat)
+        action = None if self._is_last_fault(seat) else self._deal.default_action(seat)
         self._out.append(
             Verdict(seat, decision, VerdictStatus.REPLACED, charged, reason, message, metadata, applied=action)
         )
         self._fault(seat, fault)
-        self._apply(asked, action, now, fault=fault)
+        if action is not None:
+            self._apply(asked, action, now, fault=fault)
 
     # ---- play
 
@@ -342,9 +345,8 @@ class TableMachine:
             seat = deal.to_act
             assert seat is not None
             state = self._seats[seat]
-            if state.lost or state.replaced:
-                fault = "disconnected" if state.lost else ""
-                self._act(seat, deal.default_action(seat), 0, by_host=True, fault=fault)
+            if state.lost:
+                self._act(seat, deal.default_action(seat), 0, by_host=True, fault="disconnected")
                 continue
             state.decisions += 1
             limit = self.spec.time.bury_ms if deal.phase == Phase.BURY else self.spec.time.play_ms
@@ -436,18 +438,33 @@ class TableMachine:
         self._deal = Deal(self.spec.setup(self._redeals))
         self._taken = 0
 
-    def _fault(self, seat: Seat, kind: str) -> None:
+    def _is_last_fault(self, seat: Seat) -> bool:
+        """Whether one more fault of *seat* forfeits the table."""
+        return sum(self._seats[seat].faults.values()) + 1 == self.spec.time.max_faults
+
+    def _fault(self, seat: Seat, kind: str) -> bool:
+        """Book a fault of *seat*; whether the table was forfeited by it. Then nothing more is played."""
+        forfeits = self._is_last_fault(seat)
         state = self._seats[seat]
         state.faults[kind] = state.faults.get(kind, 0) + 1
         total = sum(state.faults.values())
-        if total >= self.spec.time.max_faults:
-            state.replaced = True
         if self._started:
             self._publish(None)
         for other in self._seats.values():
             other.history.append(Numbered(len(other.history) + 1, FaultRecorded(seat, kind, total)))
+        if forfeits:
+            self._finish("forfeit", 0, None, None, forfeiting_seat=seat)
+        return forfeits
 
-    def _finish(self, how: str, score: int, dealer: Seat | None, settlement: Settlement | None, note: str = "") -> None:
+    def _finish(
+        self,
+        how: str,
+        score: int,
+        dealer: Seat | None,
+        settlement: Settlement | None,
+        note: str = "",
+        forfeiting_seat: Seat | None = None,
+    ) -> None:
         self._open = None
         self._hold_ms = None
         levels = self._deal.setup.levels
@@ -459,6 +476,7 @@ class TableMachine:
             settlement=settlement,
             decisions=tuple(self._records),
             faults={seat: dict(state.faults) for seat, state in self._seats.items() if state.faults},
+            forfeiting_seat=forfeiting_seat,
             levels=(levels[0] or Rank.ACE, levels[1] or Rank.ACE),
             note=note,
         )

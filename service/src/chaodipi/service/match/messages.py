@@ -109,7 +109,7 @@ class Verdict:
 
     Attributes:
         reason: Stable reason, "" for ACCEPTED. ``message`` is for people, ``metadata`` its values.
-        applied: What the host did in the seat's place (REPLACED, TOO_LATE).
+        applied: What the host did in the seat's place (REPLACED, TOO_LATE); None if the fault forfeited the table.
         attempts_left: Answers that may still be tried (RETRY).
     """
 

@@ -21,7 +21,7 @@ class TimeControl:
         bury_ms: To bury.
         ready_ms: From assignment until the seat is ready; never charged to a decision.
         attempts: Answers to one decision before the default action is taken.
-        max_faults: Faults of one seat at one table before it is played by default actions only.
+        max_faults: With so many faults of one seat its side forfeits the table; 0: never.
     """
 
     play_ms: int = 15_000
@@ -77,6 +77,7 @@ class TableResult:
         settlement: What the deal changed; None unless played.
         decisions: All decisions in order, enough to replay the table from its setup.
         faults: Seat → kind of fault → count.
+        forfeiting_seat: The seat whose faults forfeited the table; None unless ``how`` is forfeit.
     """
 
     table_id: str
@@ -86,6 +87,11 @@ class TableResult:
     settlement: Settlement | None
     decisions: tuple[DecisionRecord, ...]
     faults: dict[Seat, dict[str, int]] = field(default_factory=dict)
-    forfeiting_side: Side | None = None
+    forfeiting_seat: Seat | None = None
     levels: tuple[Rank, Rank] = (Rank.TWO, Rank.TWO)
     note: str = ""
+
+    @property
+    def forfeiting_side(self) -> Side | None:
+        """The side that forfeited, None if none did."""
+        return None if self.forfeiting_seat is None else self.forfeiting_seat.side

@@ -110,7 +110,12 @@ def header_of(spec: TableSpec, board: Board) -> dict[str, Any]:
         "dealer": None if board.dealer is None else int(board.dealer),
         "levels": [level.letter for level in board.levels],
         "on_stage": None if board.on_stage is None else board.on_stage.text,
-        "time": {"play_ms": spec.time.play_ms, "bury_ms": spec.time.bury_ms, "attempts": spec.time.attempts},
+        "time": {
+            "play_ms": spec.time.play_ms,
+            "bury_ms": spec.time.bury_ms,
+            "attempts": spec.time.attempts,
+            "max_faults": spec.time.max_faults,
+        },
     }
 
 
@@ -138,7 +143,7 @@ def lines_of(spec: TableSpec, board: Board, secrets: Secrets, result: TableResul
         "dealer": None if result.dealer is None else int(result.dealer),
         "settlement": settlement_to_json(result.settlement),
         "faults": {str(int(seat)): dict(sorted(kinds.items())) for seat, kinds in sorted(result.faults.items())},
-        "forfeiting_side": None if result.forfeiting_side is None else result.forfeiting_side.text,
+        "forfeiting_seat": None if result.forfeiting_seat is None else int(result.forfeiting_seat),
         "note": result.note,
         "decisions": len(result.decisions),
         "board_seeds": [secrets.board_seed(board.index, redeal, spec.ruleset).hex() for redeal in range(shuffles)],

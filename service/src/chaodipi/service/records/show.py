@@ -40,7 +40,10 @@ def show(path: Path) -> Iterator[str]:
         "  first deal" if board.first_deal else ""
     )
     yield from _deals(record, board)
-    yield f"result   {result['how']}, catchers {result['score']}"
+    if result["how"] == "forfeit":
+        yield f"result   forfeit by seat {result['forfeiting_seat']}"
+    else:
+        yield f"result   {result['how']}, catchers {result['score']}"
     settlement = result["settlement"]
     if settlement:
         steps = settlement["steps"]

@@ -20,6 +20,9 @@ from chaodipi.service.records.record import FIRST_CHAIN, SCHEMA, action_from_jso
 
 __all__ = ["Mismatch", "Record", "RecordError", "Step", "replayed", "verify"]
 
+ANSWER_FAULTS = ("illegal", "malformed", "timeout")
+"""Faults of one decision each; the others are of a seat as a whole."""
+
 
 class RecordError(ValueError):
     """The file is no record at all."""
@@ -31,7 +34,7 @@ class Mismatch:
     One thing that does not match.
 
     Attributes:
-        kind: chain, order, card, play, score, seed, board, or ruleset.
+        kind: chain, order, card, play, score, faults, seed, board, or ruleset.
         line: Line of the file, from 1.
     """
 
@@ -220,6 +223,29 @@ def _fault_of(deal: Deal, number: int, line: dict[str, Any], seq: int) -> Mismat
     return None
 
 
+def _check_faults(record: Record) -> Iterator[Mismatch]:
+    """Each fault of an answer stands at its decision, but the one that forfeited: nothing was played for it."""
+    result, last = record.result, record.last_line
+    forfeiting = result["forfeiting_seat"]
+    shown = Counter((str(line["seat"]), line["fault"]) for _, line in record.numbered if "fault" in line)
+    booked = Counter({(seat, kind): n for seat, kinds in result["faults"].items() for kind, n in kinds.items()})
+    if forfeiting is not None:
+        total = sum(n for (seat, _), n in booked.items() if seat == str(forfeiting))
+        most = record.header["time"]["max_faults"]
+        if total != most:
+            yield Mismatch("faults", last, f"seat {forfeiting} forfeits with {total} faults; the limit is {most}")
+    unexplained = 0
+    for seat, kind in sorted(shown | booked):
+        if kind not in ANSWER_FAULTS:
+            continue
+        extra = booked[seat, kind] - shown[seat, kind]
+        if extra == 1 and seat == str(forfeiting) and not unexplained:
+            unexplained = 1
+        elif extra:
+            text = f"seat {seat}: {booked[seat, kind]} of kind {kind} booked, {shown[seat, kind]} stand at decisions"
+            yield Mismatch("faults", last, text)
+
+
 def _check_play(record: Record, board: Board) -> Iterator[Mismatch]:
     deal: Deal | None = None
     for step in replayed(record, board):
@@ -230,7 +256,10 @@ def _check_play(record: Record, board: Board) -> Iterator[Mismatch]:
     result, last = record.result, record.last_line
     if result["decisions"] != len(record.numbered):
         yield _order(last, f"{len(record.numbered)} decisions stand here, the result counts {result['decisions']}")
+    yield from _check_faults(record)
     end = None if deal is None else deal.view.end
+    if (result["how"] == "forfeit") != (result["forfeiting_seat"] is not None):
+        yield Mismatch("score", last, f"{result['how']}, with seat {result['forfeiting_seat']} as the forfeiting one")
     if result["how"] != "played":
         if end is not None and end.how == "played":
             yield Mismatch("score", last, f"the deal was played to its end, the result says {result['how']}")

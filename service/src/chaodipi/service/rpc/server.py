@@ -32,6 +32,8 @@ async def start_server(
     """
     Serve *host* at *address*; the started server and its port.
 
+    Health is SERVING for each service and for "" until the host drains, NOT_SERVING from then on.
+
     Args:
         address: ``host:port``; port 0 takes a free one.
         credentials: For TLS; None: without, for one machine or a private network.
@@ -54,6 +56,7 @@ async def start_server(
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
     for name in ["", *names]:
         await servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
+    host.on_drain(servicer.enter_graceful_shutdown)
     reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
     port_text = address.rpartition(":")[2]
     try:
