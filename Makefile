@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: setup demo test lint protos baseline strength clean
+.PHONY: setup demo test lint protos baseline strength rules-coverage clean
 
 setup:
 	@$(PYTHON) deploy/tools/setup_env.py
@@ -34,6 +34,10 @@ baseline: setup
 # Whether random < greedy < rules holds, on 300 boards and three seeds.
 strength: setup
 	$(BIN)/python -m chaodipi.service.strength
+
+# Each clause of the sources with the tests that show it; fails if one that states a rule has none.
+rules-coverage: setup
+	$(BIN)/python -m tests.support.rules_coverage
 
 clean:
 	rm -rf .venv .cache out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

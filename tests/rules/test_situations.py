@@ -35,7 +35,7 @@ from chaodipi.engine.cards import SEATS
 from chaodipi.engine.events import DealEnded, Played
 from chaodipi.engine.rungs import is_higher
 
-from tests.support.golden import RULES, lines_of, mistakes, most_copies, names, report, situations
+from tests.support.golden import RULES, as_params, lines_of, mistakes, most_copies, report, situations
 
 ROOT = Path(__file__).parents[2]
 ENTRIES = lines_of(RULES / "situations.jsonl")
@@ -43,7 +43,7 @@ LINES = situations()
 PRESETS = pytest.mark.parametrize("ruleset", [resolve(name) for name in preset_names()], ids=preset_names())
 
 
-@pytest.mark.parametrize("line", LINES, ids=[f"{n}-{x['preset']}" for n, x in zip(names(LINES), LINES, strict=True)])
+@pytest.mark.parametrize("line", as_params(LINES))
 def test_situation(line):
     found = mistakes(line)
     if found:

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from chaodipi.engine.judge import answer
 from chaodipi.engine.ruleset import preset_names
 
@@ -38,6 +39,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "pairs": tuple(name for name in ALL if name != "huanle_1"),
     "two_packs": tuple(name for name in ALL if name not in ("huanle_1", "huanle_3")),
     "rooms": ROOMS,
+    "huanle": ("huanle_1", "huanle_2", "huanle_3"),
 }
 """Words that stand for several presets; they name also presets that are not played yet."""
 
@@ -53,16 +55,21 @@ def golden_lines() -> list[Line]:
 
 
 def extra_lines() -> list[Line]:
-    """Lines of the project's own that stand beside the golden ones, of the presets that are played."""
+    """The project's own lines beside the golden ones, each for every preset that it names and that is played."""
     files = sorted((RULES / "golden_extra").glob("*.jsonl"))
-    return [line for file in files for line in lines_of(file) if line["preset"] in preset_names()]
+    return [line for file in files for line in _for_each_preset(lines_of(file))]
 
 
 def situations() -> list[Line]:
-    """Every situation for every preset that it names and that is played, as lines like the golden ones."""
+    """Every situation that is a question, for every preset that it names and that is played."""
+    return _for_each_preset([entry for entry in lines_of(RULES / "situations.jsonl") if "ask" in entry])
+
+
+def _for_each_preset(entries: list[Line]) -> list[Line]:
+    """Lines like the golden ones out of entries with ``presets``, ``note`` and perhaps ``overrides``."""
     found = []
-    for entry in lines_of(RULES / "situations.jsonl"):
-        for preset in presets_of(entry.get("presets", "")):
+    for entry in entries:
+        for preset in presets_of(entry["presets"]):
             overrides = entry.get("overrides")
             ruleset = {"base": preset, "overrides": overrides} if overrides else preset
             found.append({**entry, "preset": preset, "ask": {"ruleset": ruleset, **entry["ask"]}})
@@ -81,13 +88,22 @@ def presets_of(text: str) -> tuple[str, ...]:
 
 
 def names(lines: list[Line]) -> list[str]:
-    """``ID/1``, ``ID/2`` …: the lines of one id are numbered."""
+    """``ID-PRESET``, from the second line on with its number: ``G-FL-02-huanle_2/2``."""
     seen: Counter[str] = Counter()
     found = []
     for line in lines:
-        seen[line["id"]] += 1
-        found.append(f"{line['id']}/{seen[line['id']]}")
+        name = f"{line['id']}-{line['preset']}"
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name}/{seen[name]}")
     return found
+
+
+def as_params(lines: list[Line]) -> list[Any]:
+    """One test case a line, marked with the clauses that it shows."""
+    return [
+        pytest.param(line, id=name, marks=pytest.mark.clauses(*line["clauses"]))
+        for line, name in zip(lines, names(lines), strict=True)
+    ]
 
 
 def mistakes(line: Line, overrides: Mapping[str, Any] | None = None) -> list[str]:
