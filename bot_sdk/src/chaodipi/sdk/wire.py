@@ -315,6 +315,7 @@ def _deal_ended(
     out.gained = max(0, settlement.gained[ours])
     kind: Any = 2 if settlement.heaven else 1
     out.awards.add(kind=kind, side=side_to_wire(side), match_points=settlement.award)
+    out.jump = settlement.jump
     out.fall_back = side_to_wire(dealer.side if settlement.fall_back else None)
     out.levels.extend(_position(each, settlement.positions[each]) for each in Side)
     out.next_dealer = seat_to_wire(settlement.next_dealer)

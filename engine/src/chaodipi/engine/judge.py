@@ -87,17 +87,21 @@ def _ruleset(fields: Fields) -> Result:
 
 
 def _first_drawer(fields: Fields) -> Result:
-    """The highest turned card by face draws first; of equal ones the first turned (S4-10, S4-11)."""
+    """
+    The highest turned card draws first (S4-10, S4-11).
+
+    Big joker, small joker, A … 2; within a rank S > H > D > C; of the same card the first turned.
+    """
     read_ruleset(fields)
     turned = fields.get("turned")
     if not isinstance(turned, list) or not turned:
         raise MalformedError("FIELD_INVALID", "a list of [seat, card]", "turned")
-    best: tuple[int, Seat] | None = None
+    best: tuple[tuple[int, int], Seat] | None = None
     for entry in turned:
         if not isinstance(entry, list) or len(entry) != 2:
             raise MalformedError("FIELD_INVALID", "a list of [seat, card]", "turned")
         seat, card = fields.as_seat(entry[0], "turned"), Card.parse(entry[1])
-        height = 20 + card.rank if card.is_joker else card.rank
+        height = (20 + card.rank if card.is_joker else card.rank, int(card.suit))
         if best is None or height > best[0]:
             best = (height, seat)
     assert best is not None
@@ -247,8 +251,8 @@ def _settle(fields: Fields) -> Result:
     positions = read_positions(given, {"dealer": dealer.side, "catchers": dealer.side.other})
     winner = fields.choice("winner_side", ("dealer", "catchers", ""), "")
     order, last_play = _last_play(fields, ruleset, positions[dealer.side].level, winner)
-    fields.whole("table_score", -2000, 5000, 0)
-    fields.flag("first_deal")
+    table_score = fields.whole("table_score", -2000, 5000, score)
+    first_deal = fields.flag("first_deal")
     if fields.flag("flag"):
         raise MalformedError("FIELD_INVALID", "this ruleset has no flag deal", "flag")
     done = settle(
@@ -259,6 +263,8 @@ def _settle(fields: Fields) -> Result:
         order=order,
         last_winner={"dealer": dealer.side, "catchers": dealer.side.other}.get(winner),
         last_play=last_play,
+        table_score=table_score,
+        first_deal=first_deal,
     )
     both = (("dealer", dealer.side), ("catchers", dealer.side.other))
     return {
@@ -268,7 +274,7 @@ def _settle(fields: Fields) -> Result:
         "gained": {"dealer": done.gained[0], "catchers": done.gained[1]},
         "positions": {name: _position(done.positions[side]) for name, side in both},
         "next_dealer": None if done.next_dealer is None else int(done.next_dealer),
-        "jump": False,
+        "jump": done.jump,
         "fall_back": done.fall_back,
         "heaven": done.heaven,
         "award": done.award,

@@ -1,9 +1,10 @@
 """Digging, levels, and what a deal is worth: from the catchers' score to the positions after.
 
-Rules: annex F10 to F12; S0-26 to S0-31, S0-60 to S0-67, S2b-38 to S2b-48; Q64 to Q70, Q73, Q79 to Q83,
-Q89, Q91, Q116, Q118, Q119, Q124.
+Rules: annex F10 to F12; S0-26 to S0-31, S0-60 to S0-67, S2b-38 to S2b-48, S3-12 to S3-22, S4-37 to S4-45;
+Q64 to Q70, Q73, Q74, Q79 to Q86, Q89, Q91, Q116, Q118 to Q120, Q124.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +13,10 @@ from chaodipi.engine.order import TRUMPS, Order
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.shapes import decompose, shape_of
 
-__all__ = ["Position", "Settlement", "contains_510k", "dig_multiplier", "level_steps", "settle"]
+__all__ = ["Position", "Settlement", "contains_510k", "dig_multiplier", "level_steps", "settle", "settle_jump"]
+
+JUMP_SCORE = 200
+"""Catchers' points that jump (S3-19), the dig included (Q85)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +48,9 @@ class Settlement:
         steps: Levels by the table, for (dealer side, catchers).
         gained: Levels climbed, for (dealer side, catchers).
         positions: Positions after, by side.
-        next_dealer: Dealer of the next deal; None after the game.
+        next_dealer: Dealer of the next deal; None after the game, and where placing decides (S4-19).
         award: Match points of the winner (Q70).
-        heaven, fall_back: Whether these happened.
+        heaven, fall_back, jump: Whether these happened.
         winner: The side that won the game with this deal, or None.
     """
 
@@ -60,6 +64,7 @@ class Settlement:
     heaven: bool = False
     fall_back: bool = False
     winner: Side | None = None
+    jump: bool = False
 
 
 def dig_multiplier(order: Order, play: Sequence[Card]) -> int:
@@ -110,9 +115,14 @@ def settle(
     order: Order | None = None,
     last_winner: Side | None = None,
     last_play: Sequence[Card] = (),
+    table_score: int | None = None,
+    first_deal: bool = False,
 ) -> Settlement:
     """
     Settle a played deal.
+
+    What comes first excludes what comes later: "up to heaven", the knock-out of a first deal, the
+    jump, and at last the level table with the falling back beside it (F12, Q69).
 
     Args:
         dealer: The deal's dealer.
@@ -120,44 +130,88 @@ def settle(
         positions: Both sides' positions in this deal.
         order: The final order of the deal, needed where *last_play* matters.
         last_winner, last_play: The side that won the last trick, and its play there.
+        table_score: The score before the dig, in points (Q120); None: *score*.
+        first_deal: First deal of a game, which can be won at once and where nobody jumps (S3-18, S3-19).
     """
     score = max(0, score)
+    table_score = score if table_score is None else table_score
     dealers, catchers = dealer.side, dealer.side.other
-    steps = level_steps(ruleset, score)
     on_stage = dealers if score < ruleset.stage else catchers
-    by_catchers = last_winner == catchers and order is not None and bool(last_play)
+    dug = last_winner == catchers
 
-    if ruleset.heaven != "none" and by_catchers and order is not None and contains_510k(order, last_play):
-        return _up_to_heaven(ruleset, dealer, score, positions, steps)
+    if ruleset.heaven != "none" and dug and order is not None and last_play and contains_510k(order, last_play):
+        return _up_to_heaven(ruleset, dealer, score, positions, level_steps(ruleset, score))
 
-    after = dict(positions)
-    winner: Side | None = None
-    if on_stage == dealers:
-        after[dealers], won = _climb(ruleset, positions[dealers], steps[0], as_dealer=True)
-        winner = dealers if won else None
-    else:
-        after[catchers], won = _climb(ruleset, positions[catchers], steps[1], as_dealer=False)
-        winner = catchers if won else None
+    if ruleset.first_deal_knockout and first_deal:
+        # A dig with less on the table, or 80 without one, is settled by the table (Q84).
+        if score == 0 or (dug and table_score >= ruleset.stage):
+            return _moved(ruleset, dealer, score, on_stage, positions, positions, winner=on_stage)
+    elif ruleset.jump and (score == 0 or score >= JUMP_SCORE):
+        return settle_jump(ruleset, dealer, on_stage, positions, score)
 
-    fallen = None
-    if ruleset.fall_back == "final" and by_catchers and score >= ruleset.stage:
-        fallen = _fallen_to(positions[dealers].level, last_play)
+    after = {side: _released(ruleset, positions[side]) if side == dealers else positions[side] for side in Side}
+    steps = level_steps(ruleset, score)[0 if on_stage == dealers else 1]
+    after[on_stage], won = _climb(ruleset, after[on_stage], steps, as_dealer=on_stage == dealers)
+
+    fallen = _fallen_to(ruleset, positions[dealers].level, score, table_score, last_play) if dug else None
     if fallen is not None:
         after[dealers] = replace(after[dealers], level=fallen)
+    winner = on_stage if won else None
+    return _moved(
+        ruleset, dealer, score, on_stage, positions, after, winner=winner, fall_back=fallen is not None
+    )  # fmt: skip
 
-    gained = tuple(_gained(positions[side], after[side]) for side in (dealers, catchers))
-    ahead = gained[0] if on_stage == dealers else gained[1]
+
+def settle_jump(
+    ruleset: Ruleset, dealer: Seat, side: Side, positions: Mapping[Side, Position], score: int = 0
+) -> Settlement:
+    """
+    *side* jumps (跳级) to A, which it must still win; at J, Q, K or A it wins the game (S3-19 to S3-22, Q85).
+
+    The level of the deal, the dealer side's, counts. Also what follows a false call or stir, for the
+    offender's opponents (S3-56, Q86).
+    """
+    level = positions[dealer.side].level
+    after = {each: _released(ruleset, positions[each]) if each == dealer.side else positions[each] for each in Side}
+    after[side] = replace(after[side], level=Rank.ACE)
+    winner = side if level >= Rank.JACK else None
+    return _moved(ruleset, dealer, score, side, positions, after, winner=winner, jump=True)
+
+
+def _moved(
+    ruleset: Ruleset,
+    dealer: Seat,
+    score: int,
+    on_stage: Side,
+    before: Mapping[Side, Position],
+    after: Mapping[Side, Position],
+    *,
+    winner: Side | None,
+    fall_back: bool = False,
+    jump: bool = False,
+) -> Settlement:
+    """The settlement that leads from the positions *before* to those *after*."""
+    gained = tuple(_gained(before[side], after[side]) for side in (dealer.side, dealer.side.other))
+    ahead = gained[0] if on_stage == dealer.side else gained[1]
     return Settlement(
         score=score,
         stage=on_stage,
-        steps=steps,
+        steps=level_steps(ruleset, score),
         gained=(gained[0], gained[1]),
-        positions=after,
-        next_dealer=None if winner is not None else _next_dealer(dealer, on_stage),
+        positions=dict(after),
+        next_dealer=None if winner is not None else _next_dealer(ruleset, dealer, on_stage),
         award=max(1, ahead),
-        fall_back=fallen is not None,
+        fall_back=fall_back,
         winner=winner,
+        jump=jump,
     )
+
+
+def _released(ruleset: Ruleset, position: Position) -> Position:
+    """The dealer side's *position* once it has played there: released by that alone, or not (S3-14, Q80)."""
+    if ruleset.must_play_release != "played" or position.level.letter not in ruleset.must_play:
+        return position
+    return replace(position, released=position.released | {position.level})
 
 
 def _climb(ruleset: Ruleset, position: Position, steps: int, *, as_dealer: bool) -> tuple[Position, bool]:
@@ -182,14 +236,24 @@ def _climb(ruleset: Ruleset, position: Position, steps: int, *, as_dealer: bool)
     return replace(position, level=level, released=released), False
 
 
-def _fallen_to(level: Rank, play: Sequence[Card]) -> Rank | None:
-    """Where a dealer side at *level* falls when the catchers' whole last play is *play* (S0-60, S0-61)."""
+def _fallen_to(ruleset: Ruleset, level: Rank, score: int, table_score: int, play: Sequence[Card]) -> Rank | None:
+    """Where a dealer side at *level* falls when the catchers dig with *play*, or None (Q82, Q83, Q120)."""
+    if not play or ruleset.fall_back == "none":
+        return None
+    by_table = ruleset.fall_back == "table"
+    if (table_score if by_table else score) < ruleset.stage:
+        return None
     whole = len(set(play)) == 1 and len(play) <= 2
-    if whole and level == Rank.JACK and play[0].rank == Rank.JACK and not play[0].is_joker:
-        return Rank.TWO
-    if whole and level == Rank.ACE and play[0].rank == Rank.ACE and len(play) == 2:
-        return Rank.JACK
-    return None
+    if level == Rank.JACK and whole and play[0].rank == Rank.JACK and not play[0].is_joker:
+        return Rank.TWO  # S0-60, S3-17
+    if level != Rank.ACE:
+        return None
+    aces = Counter(card for card in play if card.rank == Rank.ACE and not card.is_joker)
+    if not by_table:
+        return Rank.JACK if whole and len(play) == 2 and aces else None  # S0-61
+    if max(aces.values(), default=0) >= 2:
+        return Rank.TWO  # S3-15: the play contains two identical aces
+    return Rank.JACK if aces and len(play) == 1 else None  # S3-16: it is one ace
 
 
 def _up_to_heaven(
@@ -208,7 +272,7 @@ def _up_to_heaven(
         steps=steps,
         gained=(0, _gained(positions[winners], after[winners])),
         positions=after,
-        next_dealer=_next_dealer(dealer, winners),
+        next_dealer=_next_dealer(ruleset, dealer, winners),
         award=max(ruleset.heaven_award, ordinary),
         heaven=True,
     )
@@ -218,6 +282,12 @@ def _gained(before: Position, after: Position) -> int:
     return after.level - before.level
 
 
-def _next_dealer(dealer: Seat, on_stage: Side) -> Seat:
-    """The partner if the dealer side stays on stage, else the seat after the dealer (S2b-39, S2b-40)."""
+def _next_dealer(ruleset: Ruleset, dealer: Seat, on_stage: Side) -> Seat | None:
+    """
+    The partner if the dealer side stays on stage, else the seat after the dealer (S2b-39, S2b-40).
+
+    None where the placing of the next deal decides (S4-19, Q30).
+    """
+    if ruleset.dealer_seat == "placing":
+        return None
     return dealer.partner if on_stage == dealer.side else dealer.next

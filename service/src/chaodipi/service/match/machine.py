@@ -28,7 +28,8 @@ from chaodipi.engine.events import (
     WindowClosed,
     visible,
 )
-from chaodipi.engine.scoring import Position, Settlement, settle
+from chaodipi.engine.game import settle_deal
+from chaodipi.engine.scoring import Position, Settlement
 from chaodipi.service.match.messages import (
     Decision,
     Ended,
@@ -414,15 +415,7 @@ class TableMachine:
         deal = self._deal
         dealer = deal.view.dealer
         assert dealer is not None
-        settlement = settle(
-            deal.ruleset,
-            dealer,
-            end.score,
-            {side: _position(deal.setup.levels[side]) for side in Side},
-            order=deal.view.order,
-            last_winner=None if end.last_winner is None else end.last_winner.side,
-            last_play=end.last_play,
-        )
+        settlement = settle_deal(deal, {side: _position(deal.setup.levels[side]) for side in Side})
         return Outcome(settlement, dealer, tuple(deal.view.adjustments))
 
     def _end_deal(self) -> None:

@@ -92,6 +92,7 @@ def settlement_to_json(settlement: Settlement | None) -> dict[str, Any] | None:
         "award": settlement.award,
         "heaven": settlement.heaven,
         "fall_back": settlement.fall_back,
+        "jump": settlement.jump,
     }
 
 

@@ -12,8 +12,9 @@ from chaodipi.engine.cards import Rank, Seat, Side, format_cards
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import EngineError
 from chaodipi.engine.events import Event
+from chaodipi.engine.game import settle_deal
 from chaodipi.engine.ruleset import Ruleset, ruleset_of
-from chaodipi.engine.scoring import Position, settle
+from chaodipi.engine.scoring import Position
 from chaodipi.service.boards.board import Board, Secrets, plan_board, setup_from_seed
 from chaodipi.service.boards.shuffle import board_commitment, seed_commitment
 from chaodipi.service.records.record import FIRST_CHAIN, SCHEMA, action_from_json, next_chain, settlement_to_json
@@ -271,15 +272,7 @@ def _check_play(record: Record, board: Board) -> Iterator[Mismatch]:
     if dealer is None or dealer != result["dealer"]:
         yield Mismatch("score", last, f"dealer {result['dealer']}; played again: {dealer}")
         return
-    settlement = settle(
-        board.ruleset,
-        dealer,
-        end.score,
-        {side: Position(board.levels[side]) for side in Side},
-        order=deal.view.order,
-        last_winner=None if end.last_winner is None else end.last_winner.side,
-        last_play=end.last_play,
-    )
+    settlement = settle_deal(deal, {side: Position(board.levels[side]) for side in Side})
     again = settlement_to_json(settlement) or {}
     if result["score"] not in (end.score, settlement.score):
         yield Mismatch("score", last, f"score {result['score']}; played again: {settlement.score}")
