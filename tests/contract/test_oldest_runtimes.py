@@ -8,7 +8,8 @@ from pathlib import Path
 from chaodipi.engine.cards import deck
 from chaodipi.engine.ruleset import resolve
 from chaodipi.engine.setup import Setup
-from chaodipi.service.host.host import Host, hash_token
+from chaodipi.service.host.host import Host
+from chaodipi.service.host.identity import hash_token
 from chaodipi.service.match.table import TableSpec
 from chaodipi.service.rpc.server import start_server
 

@@ -15,7 +15,8 @@ from chaodipi.engine.setup import Setup
 from chaodipi.sdk.baselines.greedy import GreedyBot
 from chaodipi.sdk.session import Session
 from chaodipi.service.host.errors import HostError
-from chaodipi.service.host.host import Host, hash_token
+from chaodipi.service.host.host import Host
+from chaodipi.service.host.identity import hash_token
 from chaodipi.service.host.session import MAX_WAITING, PingSent, Warned
 from chaodipi.service.logs import configure_logs
 from chaodipi.service.match.machine import TableMachine

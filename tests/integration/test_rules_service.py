@@ -10,7 +10,8 @@ import pytest
 from chaodipi.engine.cards import Rank, Suit, parse_cards
 from chaodipi.engine.judge import answer
 from chaodipi.engine.ruleset import preset_names, resolve
-from chaodipi.service.host.host import Host, hash_token
+from chaodipi.service.host.host import Host
+from chaodipi.service.host.identity import hash_token
 from chaodipi.service.rpc.server import start_server
 from chaodipi.v1 import rules_pb2, rules_pb2_grpc
 

@@ -12,7 +12,8 @@ from chaodipi.engine.ruleset import resolve
 from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
 from chaodipi.sdk.wire import event_from_wire, seat_from_wire
-from chaodipi.service.host.host import Host, hash_token
+from chaodipi.service.host.host import Host
+from chaodipi.service.host.identity import hash_token
 from chaodipi.service.match.table import TableSpec, TimeControl
 from chaodipi.service.rpc.server import start_server
 from chaodipi.v1 import (

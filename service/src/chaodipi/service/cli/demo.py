@@ -15,7 +15,7 @@ from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
 from chaodipi.service.cli.errors import UsageError
 from chaodipi.service.cli.screen import pair_progress, standings_table
-from chaodipi.service.host.host import hash_token
+from chaodipi.service.host.identity import hash_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
 from chaodipi.service.logs import configure_logs
 from chaodipi.service.rulefile import find_ruleset

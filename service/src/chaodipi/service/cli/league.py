@@ -11,7 +11,7 @@ from chaodipi.service.cli import hosting
 from chaodipi.service.cli.demo import BOT_START_S, seed_from_text, watched
 from chaodipi.service.cli.errors import UsageError
 from chaodipi.service.cli.screen import standings_table
-from chaodipi.service.host.host import hash_token
+from chaodipi.service.host.identity import hash_token
 from chaodipi.service.launch import Launcher
 from chaodipi.service.logs import configure_logs
 from chaodipi.service.scheduler.league import PlayedPair, results_json

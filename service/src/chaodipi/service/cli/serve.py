@@ -10,7 +10,7 @@ from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
 from chaodipi.service.cli.demo import resolve_preset
 from chaodipi.service.config import ServerConfig
-from chaodipi.service.host.host import hash_token
+from chaodipi.service.host.identity import hash_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
 from chaodipi.service.logs import configure_logs
 from chaodipi.service.scheduler.run import outcome_of

@@ -21,11 +21,21 @@ class SessionRefused(HostError):
         code: Canonical gRPC status code as a number, 16 = UNAUTHENTICATED.
         reason: Stable reason, such as TOKEN_INVALID.
         metadata: Every dynamic value of the message.
+        retry_after_s: Seconds after which to try again; 0: not said.
     """
 
-    def __init__(self, code: int, reason: str, message: str, metadata: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        metadata: dict[str, str] | None = None,
+        *,
+        retry_after_s: float = 0.0,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.reason = reason
         self.message = message
         self.metadata = metadata or {}
+        self.retry_after_s = retry_after_s

@@ -1,30 +1,26 @@
 """The host: which bots there are, which sessions they have, and which tables they play."""
 
 import asyncio
-import hashlib
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import structlog
 from chaodipi.engine.actions import Action
 from chaodipi.engine.errors import MalformedError
 from chaodipi.service.host.errors import HostError, SessionRefused
+from chaodipi.service.host.identity import Grant, Principal, Tokens
+from chaodipi.service.host.quota import Quotas, Usage
 from chaodipi.service.host.runner import SeatLink, TableRunner
 from chaodipi.service.host.session import Draining, Greeting, PingSent, Session
 from chaodipi.service.match.table import TableResult, TableSpec
 from chaodipi.service.metrics import Metrics
 
-__all__ = ["Host", "hash_token"]
+__all__ = ["Host"]
 
 log = structlog.get_logger("chaodipi.host")
 
-MAX_INSTANCES = 64
 MAX_TABLES = 4096
 PING_INTERVAL_MS = 5_000
-
-
-def hash_token(token: str) -> str:
-    """SHA-256 of *token*, 64 hex characters: all that the host keeps of it."""
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 class Host:
@@ -43,12 +39,21 @@ class Host:
         metrics: Metrics | None = None,
         resume_window_s: float = 10.0,
         ping_interval_ms: int = PING_INTERVAL_MS,
+        quotas: Quotas = Quotas(),  # noqa: B008
+        wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        """*tokens*: name of a bot → :func:`hash_token` of its token."""
+        """
+        *tokens*: name of a bot → the hash of a token with scope play that never expires.
+
+        *wall_clock* gives Unix seconds and decides when tokens expire, nothing else.
+        """
         self.metrics = metrics or Metrics()
         self.resume_window_s = resume_window_s
         self.ping_interval_ms = ping_interval_ms
-        self._bots: dict[str, str] = {}
+        self._quotas = quotas
+        self._wall_clock = wall_clock
+        self._tokens = Tokens()
+        self._usage: dict[str, Usage] = {}
         self._sessions: dict[str, list[Session]] = {}
         self._runners: dict[str, TableRunner] = {}
         self._changed = asyncio.Condition()
@@ -64,32 +69,46 @@ class Host:
 
     def add_bot(self, name: str, token_hash: str) -> None:
         """
-        Let a bot in under *name*.
+        Let a bot in under *name*, to play.
 
         Raises:
             HostError: the token already belongs to another bot; the operator's mistake.
         """
-        if self._bots.get(token_hash, name) != name:
-            raise HostError(f"the token of {name} already belongs to {self._bots[token_hash]}")
-        self._bots[token_hash] = name
+        owner = self._tokens.owner(token_hash)
+        if owner not in (None, name):
+            raise HostError(f"the token of {name} already belongs to {owner}")
+        self._tokens.set(Grant(name, token_hash))
 
-    def authenticate(self, token: str | None) -> str:
+    def set_grants(self, grants: Iterable[Grant]) -> None:
+        """Add or replace *grants*; sessions whose token no longer holds end with the reason."""
+        for grant in grants:
+            self._tokens.set(grant)
+        now = self._wall_clock()
+        for session in [s for sessions in self._sessions.values() for s in sessions]:
+            try:
+                self._tokens.check_hash(session.token_hash, now)
+            except SessionRefused as error:
+                session.close(error)
+
+    def authenticate(self, token: str | None) -> Principal:
         """
-        The bot that *token* belongs to.
+        Whom *token* belongs to.
 
         Raises:
-            SessionRefused: TOKEN_MISSING or TOKEN_INVALID; the bot's mistake.
+            SessionRefused: TOKEN_MISSING, TOKEN_INVALID, TOKEN_EXPIRED or TOKEN_REVOKED; the caller's mistake.
         """
-        if not token:
-            raise SessionRefused(16, "TOKEN_MISSING", "no metadata `authorization: Bearer <token>`")
-        name = self._bots.get(hash_token(token))
-        if name is None:
-            raise SessionRefused(16, "TOKEN_INVALID", "the token belongs to no bot of this host")
-        return name
+        return self._tokens.check(token, self._wall_clock())
+
+    def usage(self, caller: Principal) -> Usage:
+        """What the token of *caller* has used of its quotas."""
+        usage = self._usage.get(caller.token_hash)
+        if usage is None:
+            usage = self._usage[caller.token_hash] = Usage(self._quotas)
+        return usage
 
     def online(self) -> dict[str, int]:
         """Open sessions by bot, bots without one too."""
-        return {name: len(self._sessions.get(name, ())) for name in sorted(set(self._bots.values()))}
+        return {name: len(self._sessions.get(name, ())) for name in self._tokens.names}
 
     @property
     def draining(self) -> bool:
@@ -121,22 +140,24 @@ class Host:
 
     # ---- sessions
 
-    def open_session(self, bot: str, greeting: Greeting) -> Session:
+    def open_session(self, caller: Principal, greeting: Greeting) -> Session:
         """
-        A new session of *bot*; an older one of the same instance ends with SESSION_REPLACED.
+        A new session of the bot of *caller*; an older one of the same instance ends with SESSION_REPLACED.
 
         Raises:
             SessionRefused: SERVER_DRAINING, or INSTANCE_LIMIT.
         """
         if self._draining:
             raise SessionRefused(14, "SERVER_DRAINING", "the host is about to stop")
+        bot = caller.name
         sessions = self._sessions.setdefault(bot, [])
         for old in [s for s in sessions if s.instance == greeting.instance]:
             old.close(SessionRefused(10, "SESSION_REPLACED", "a newer session of this instance took over"))
             self.close_session(old)
-        if len(sessions) >= MAX_INSTANCES:
-            raise SessionRefused(8, "INSTANCE_LIMIT", f"{MAX_INSTANCES} sessions of this bot are open")
-        session = Session(bot, greeting)
+        if len(sessions) >= self._quotas.sessions:
+            text = f"{self._quotas.sessions} sessions of this bot are open"
+            raise SessionRefused(8, "INSTANCE_LIMIT", text, retry_after_s=1.0)
+        session = Session(bot, greeting, caller.token_hash)
         sessions.append(session)
         self.metrics.session_opened()
         if self._pinging is None and self.ping_interval_ms:

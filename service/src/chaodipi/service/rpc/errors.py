@@ -25,7 +25,7 @@ def _field(number: int, value: bytes) -> bytes:
 
 def error_details(error: SessionRefused) -> bytes:
     """
-    google.rpc.Status with one google.rpc.ErrorInfo, serialised.
+    google.rpc.Status with google.rpc.ErrorInfo, and RetryInfo if it is said when to try again; serialised.
 
     Written by hand, because the package that has these messages restricts the protobuf version.
     """
@@ -33,7 +33,13 @@ def error_details(error: SessionRefused) -> bytes:
     for key, value in error.metadata.items():
         info += _field(3, _field(1, key.encode()) + _field(2, value.encode()))
     detail = _field(1, b"type.googleapis.com/google.rpc.ErrorInfo") + _field(2, info)
-    return _varint(1 << 3) + _varint(error.code) + _field(2, error.message.encode()) + _field(3, detail)
+    status = _varint(1 << 3) + _varint(error.code) + _field(2, error.message.encode()) + _field(3, detail)
+    if error.retry_after_s > 0:
+        seconds, fraction = divmod(error.retry_after_s, 1)
+        delay = _varint(1 << 3) + _varint(int(seconds)) + _varint(2 << 3) + _varint(int(fraction * 1e9))
+        retry = _field(1, b"type.googleapis.com/google.rpc.RetryInfo") + _field(2, _field(1, delay))
+        status += _field(3, retry)
+    return status
 
 
 async def refuse(context: Any, error: SessionRefused) -> NoReturn:

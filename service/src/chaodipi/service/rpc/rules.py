@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import Counter
-from typing import Any, NoReturn
+from typing import Any
 
 from chaodipi.engine.actions import ActionKind
 from chaodipi.engine.cards import Card, Rank, Suit
@@ -17,10 +17,7 @@ from chaodipi.engine.shapes import Shape, shape_of
 from chaodipi.sdk.wire import cards_from_wire, choice_set_to_wire
 from chaodipi.service import convert
 from chaodipi.service.host.errors import SessionRefused
-from chaodipi.service.host.host import Host
 from chaodipi.service.host.runner import leads
-from chaodipi.service.rpc.auth import caller
-from chaodipi.service.rpc.errors import refuse
 from chaodipi.v1 import cards_pb2, rules_pb2, rules_pb2_grpc
 
 __all__ = ["RulesService"]
@@ -43,16 +40,12 @@ _COMPONENTS: dict[str, int] = {
 class RulesService(rules_pb2_grpc.RulesServiceServicer):
     """The rules as a service."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
-
     async def ListRulesets(
         self, request: rules_pb2.ListRulesetsRequest, context: Any
     ) -> rules_pb2.ListRulesetsResponse:
         """All rulesets that the engine knows, sorted by name, in pages if asked."""
-        await caller(self._host, context)
         if not 0 <= request.page_size <= MAX_PAGE:
-            await _bad_field(context, f"page_size = {request.page_size}: 0 to {MAX_PAGE}")
+            raise _bad_field(f"page_size = {request.page_size}: 0 to {MAX_PAGE}")
         names = [name for name in preset_names() if name > request.page_token]
         page = names[: request.page_size or MAX_PAGE]
         return rules_pb2.ListRulesetsResponse(
@@ -62,28 +55,26 @@ class RulesService(rules_pb2_grpc.RulesServiceServicer):
 
     async def Judge(self, request: rules_pb2.JudgeRequest, context: Any) -> rules_pb2.JudgeResponse:
         """One question of the rules judge; a bad question is answered, not refused."""
-        await caller(self._host, context)
         text = request.question_json
         if len(text.encode()) > MAX_QUESTION_BYTES:
-            await _bad_field(context, f"question_json has more than {MAX_QUESTION_BYTES} bytes")
+            raise _bad_field(f"question_json has more than {MAX_QUESTION_BYTES} bytes")
         try:
             question = json.loads(text)
         except (ValueError, RecursionError) as problem:
-            await _bad_field(context, f"question_json is no JSON: {problem}")
+            raise _bad_field(f"question_json is no JSON: {problem}") from problem
         if not isinstance(question, dict):
-            await _bad_field(context, "question_json is no JSON object")
+            raise _bad_field("question_json is no JSON object")
         # A question may list many plays: not on the loop that the tables are played on.
         result = await asyncio.to_thread(answer, question)
         return rules_pb2.JudgeResponse(answer_json=json.dumps(result, ensure_ascii=False))
 
     async def CheckPlay(self, request: rules_pb2.CheckPlayRequest, context: Any) -> rules_pb2.CheckPlayResponse:
         """Whether a lead or follow is legal, and if not, which rule it breaks."""
-        await caller(self._host, context)
         try:
             order, hand, lead = _situation(request.situation)
             cards = _cards(request.cards, "cards")
         except EngineError as error:
-            await _bad_field(context, str(error))
+            raise _bad_field(str(error)) from error
         try:
             _check(order, hand, lead, cards)
         except EngineError as error:
@@ -99,7 +90,6 @@ class RulesService(rules_pb2_grpc.RulesServiceServicer):
         self, request: rules_pb2.ListLegalPlaysRequest, context: Any
     ) -> rules_pb2.ListLegalPlaysResponse:
         """All legal leads or follows, as sets."""
-        await caller(self._host, context)
         try:
             order, hand, lead = _situation(request.situation)
             if lead:
@@ -108,15 +98,15 @@ class RulesService(rules_pb2_grpc.RulesServiceServicer):
             else:
                 sets, complete = leads(order, hand)
         except EngineError as error:
-            await _bad_field(context, str(error))
+            raise _bad_field(str(error)) from error
         out = rules_pb2.ListLegalPlaysResponse()
         out.legal.complete = complete
         out.legal.choice_sets.extend(choice_set_to_wire(choice, ActionKind.PLAY) for choice in sets)
         return out
 
 
-async def _bad_field(context: Any, message: str) -> NoReturn:
-    await refuse(context, SessionRefused(3, "FIELD_INVALID", message))
+def _bad_field(message: str) -> SessionRefused:
+    return SessionRefused(3, "FIELD_INVALID", message)
 
 
 def _cards(numbers: Any, field: str) -> tuple[Card, ...]:

@@ -3,6 +3,7 @@
 import grpc
 from chaodipi.service.host.errors import HostError
 from chaodipi.service.host.host import Host
+from chaodipi.service.rpc.gate import Gate
 from chaodipi.service.rpc.rules import RulesService
 from chaodipi.service.rpc.session import BotSessionService
 from chaodipi.service.rpc.unary import BotService, SystemService
@@ -41,11 +42,11 @@ async def start_server(
     Raises:
         HostError: the port is in use, or the address is none; the operator's mistake.
     """
-    server = grpc.aio.server(options=_OPTIONS)
+    server = grpc.aio.server(interceptors=[Gate(host)], options=_OPTIONS)
     session_pb2_grpc.add_BotSessionServiceServicer_to_server(BotSessionService(host), server)
     bot_pb2_grpc.add_SystemServiceServicer_to_server(SystemService(host), server)
     bot_pb2_grpc.add_BotServiceServicer_to_server(BotService(host), server)
-    rules_pb2_grpc.add_RulesServiceServicer_to_server(RulesService(host), server)
+    rules_pb2_grpc.add_RulesServiceServicer_to_server(RulesService(), server)
     names = [
         session_pb2.DESCRIPTOR.services_by_name["BotSessionService"].full_name,
         bot_pb2.DESCRIPTOR.services_by_name["SystemService"].full_name,

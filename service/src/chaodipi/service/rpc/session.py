@@ -1,7 +1,7 @@
 """BotSessionService: one reader and one writer for each stream, and frames in between."""
 
 import asyncio
-import contextlib
+import time
 from typing import Any
 
 import grpc
@@ -12,9 +12,9 @@ from chaodipi.sdk.wire import action_from_wire
 from chaodipi.service import convert
 from chaodipi.service.host.errors import SessionRefused
 from chaodipi.service.host.host import MAX_TABLES, Host
+from chaodipi.service.host.quota import Usage
 from chaodipi.service.host.session import Cursor, Greeting, PongSent, Session, Unplaced, Warned
-from chaodipi.service.rpc.auth import token_of
-from chaodipi.service.rpc.errors import refuse
+from chaodipi.service.rpc.gate import Unreadable, principal
 from chaodipi.service.version import API_MINOR, CAPABILITIES, server_version
 from chaodipi.v1 import session_pb2, session_pb2_grpc
 
@@ -37,23 +37,13 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
     async def OpenSession(self, request_iterator: Any, context: Any) -> None:  # type: ignore[override]
         """Carry one session from Hello to its end."""
         host = self._host
-        try:
-            bot = host.authenticate(token_of(context.invocation_metadata()))
-        except SessionRefused as error:
-            # A client that is writing its first frame while the call ends sees INTERNAL, not this status.
-            with contextlib.suppress(SessionRefused):
-                await _first_frame(context, 1.0)
-            await refuse(context, error)
-        try:
-            first = await _first_frame(context)
-            greeting = _greeting(first[0].hello)
-            session = host.open_session(bot, greeting)
-        except SessionRefused as error:
-            await refuse(context, error)
+        caller = principal()
+        first = await _first_frame(context)
+        session = host.open_session(caller, _greeting(first[0].hello))
         # Before the reader may take the bot's availability in: seats that it names go on where it stands.
         host.resume(session)
         _warn_of_rulesets(session)
-        reader = asyncio.create_task(self._read(session, context, first[1:]))
+        reader = asyncio.create_task(self._read(session, context, first[1:], host.usage(caller)))
         writer = asyncio.create_task(self._write(session, context, self._welcome(session, first[0].hello)))
         try:
             await session.wait_closed()
@@ -65,16 +55,17 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
             writer.cancel()
             await asyncio.wait([reader, writer])
         if session.refusal is not None:
-            await refuse(context, session.refusal)
+            raise session.refusal
 
     # ---- in
 
-    async def _read(self, session: Session, context: Any, rest: list[session_pb2.ClientMessage]) -> None:
+    async def _read(self, session: Session, context: Any, rest: list[session_pb2.ClientMessage], usage: Usage) -> None:
         """The only reader of a stream; its end ends the session."""
         try:
             for message in rest:
                 self._receive(session, message)
             while (frame := await context.read()) is not grpc.aio.EOF:
+                usage.frame(_size(frame), time.monotonic())
                 self._host.metrics.frame_in(len(frame.messages))
                 for message in frame.messages:
                     self._receive(session, message)
@@ -179,6 +170,22 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
             metrics.frame_out(len(frame.messages))
 
 
+def _size(frame: Any) -> int:
+    """
+    Bytes of a frame.
+
+    Raises:
+        SessionRefused: FIELD_INVALID: the bytes are no frame, or FRAME_TOO_LARGE.
+    """
+    if isinstance(frame, Unreadable):
+        raise SessionRefused(3, "FIELD_INVALID", f"a frame of {frame.size} bytes that are no frame")
+    size: int = frame.ByteSize()
+    if size > MAX_FRAME_BYTES:
+        text = f"a frame of {size} bytes, at most {MAX_FRAME_BYTES}"
+        raise SessionRefused(3, "FRAME_TOO_LARGE", text, {"bytes": str(size), "limit": str(MAX_FRAME_BYTES)})
+    return size
+
+
 async def _first_frame(context: Any, timeout_s: float = HELLO_TIMEOUT_S) -> list[session_pb2.ClientMessage]:
     """The messages of the first frame, of which the first one is Hello."""
     try:
@@ -186,6 +193,8 @@ async def _first_frame(context: Any, timeout_s: float = HELLO_TIMEOUT_S) -> list
             frame = await context.read()
     except TimeoutError:
         raise SessionRefused(9, "HELLO_REQUIRED", "the first message must be Hello") from None
+    if frame is not grpc.aio.EOF:
+        _size(frame)
     messages = [] if frame is grpc.aio.EOF else list(frame.messages)
     if not messages or messages[0].WhichOneof("body") != "hello":
         got = (messages[0].WhichOneof("body") if messages else None) or "nothing"

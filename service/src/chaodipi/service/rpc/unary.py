@@ -4,7 +4,7 @@ from typing import Any
 
 from chaodipi.engine.ruleset import preset_names, resolve
 from chaodipi.service.host.host import Host
-from chaodipi.service.rpc.auth import caller
+from chaodipi.service.rpc.gate import principal
 from chaodipi.service.version import API_MINOR, CAPABILITIES, server_version
 from chaodipi.v1 import bot_pb2, bot_pb2_grpc
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -32,8 +32,8 @@ class SystemService(bot_pb2_grpc.SystemServiceServicer):
 
     async def WhoAmI(self, request: bot_pb2.WhoAmIRequest, context: Any) -> bot_pb2.WhoAmIResponse:
         """Whose token this is."""
-        name = await caller(self._host, context)
-        return bot_pb2.WhoAmIResponse(principal=f"bots/{name}", scopes=["play"])
+        caller = principal()
+        return bot_pb2.WhoAmIResponse(principal=f"bots/{caller.name}", scopes=sorted(caller.scopes))
 
 
 class BotService(bot_pb2_grpc.BotServiceServicer):
@@ -44,7 +44,6 @@ class BotService(bot_pb2_grpc.BotServiceServicer):
 
     async def ListBots(self, request: bot_pb2.ListBotsRequest, context: Any) -> bot_pb2.ListBotsResponse:
         """All bots, sorted by name."""
-        await caller(self._host, context)
         bots = [
             bot_pb2.Bot(name=f"bots/{name}", display_name=name, online_instances=count)
             for name, count in self._host.online().items()
