@@ -1,0 +1,65 @@
+"""The rule books say what the judge does: examples, preset tables, clause ids, and both books alike."""
+
+from typing import Any
+
+import pytest
+from chaodipi.engine.ruleset import KEYS, preset_names, resolve
+
+from tests.support import rule_book
+from tests.support.golden import ALL, Line, mistakes, report
+
+LANGUAGES = tuple(name for name, path in rule_book.BOOKS.items() if path.exists())
+EXAMPLES = [line for language in LANGUAGES for line in rule_book.examples(language)]
+SHOWN = {language: rule_book.preset_table(language) for language in LANGUAGES}
+
+
+@pytest.mark.parametrize("line", rule_book.played(EXAMPLES), ids=lambda line: f"{line['id']}-{line['preset']}")
+def test_example_is_answered_as_printed(line: Line) -> None:
+    """The judge answers each example of a played preset as the book does."""
+    found = mistakes(line)
+    if found:
+        pytest.fail(report(line, found), pytrace=False)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_preset_has_examples(language: str) -> None:
+    """No preset is left without a worked example."""
+    assert {line["preset"] for line in rule_book.examples(language)} == set(ALL)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("preset", preset_names())
+def test_preset_tables_show_the_values(language: str, preset: str) -> None:
+    """Each cell of part 3 is the preset's value; a dash stands for a key that the preset has no use for."""
+    values = resolve(preset).values()
+    cells = {key: row[preset] for key, row in SHOWN[language].items() if preset in row}
+
+    wrong = {
+        key: (cell, rule_book.shown_value(values[key]))
+        for key, cell in cells.items()
+        if cell not in ("–", rule_book.shown_value(values[key]))
+    }
+
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_difference_has_a_row(language: str) -> None:
+    """A key on which two presets differ is in the tables, and every row is a key."""
+    values: list[dict[str, Any]] = [resolve(preset).values() for preset in preset_names()]
+    differing = {key for key in KEYS if len({str(each[key]) for each in values}) > 1}
+
+    assert differing - set(SHOWN[language]) == set()
+    assert set(SHOWN[language]) - set(KEYS) == set()
+
+
+def test_the_books_have_the_same_rules_and_clauses() -> None:
+    """Each numbered rule and each clause id of one book is in the other."""
+    texts = [rule_book.read(language) for language in LANGUAGES]
+
+    numbers = [rule_book.RULE_NUMBER.findall(text) for text in texts]
+    clauses = [sorted(set(rule_book.CLAUSE.findall(text))) for text in texts]
+
+    assert all(len(set(found)) == len(found) for found in numbers)
+    assert [found for found in numbers if found != numbers[0]] == []
+    assert [set(found) ^ set(clauses[0]) for found in clauses if found != clauses[0]] == []

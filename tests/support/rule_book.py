@@ -1,0 +1,407 @@
+"""The rule books, docs/RULES.md and docs/规则.md, read as questions to the judge.
+
+Both books show examples in two forms that a person reads as they stand: tables, whose headings tell what is
+asked, and ``deal`` blocks, scripts of one deal. Here each becomes lines like the golden ones (see
+:mod:`tests.support.golden`). The Chinese book's words are put into English first, so there is one reader.
+
+A table that names presets and is neither an example nor listed in :data:`PLAIN` is an error: a misspelt heading
+must not take examples out of the test.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chaodipi.engine.ruleset import preset_names, resolve
+
+from tests.support.golden import ALL, ROOMS, Line
+
+DOCS = Path(__file__).parents[2] / "docs"
+BOOKS = {"en": DOCS / "RULES.md", "zh": DOCS / "规则.md"}
+
+CLAUSE = re.compile(r"\b(S\d[a-f]?-\d\d|Q\d{1,3})\b")
+RULE_NUMBER = re.compile(r"^\*\*(\d+\.\d+)\*\*", re.MULTILINE)
+_CARDS = re.compile(r"(?:[CDHS][2-9TJQKA]|bj|rj)(?: (?:[CDHS][2-9TJQKA]|bj|rj))*")
+
+Row = dict[str, str]
+
+HEADINGS = {
+    "规则": "preset", "级": "level", "主": "trump", "牌": "cards", "从大到小": "order, highest first",
+    "一个拖拉机吗": "one tractor?", "牌型": "pattern", "甩": "thrown", "别家": "others hold", "结果": "outcome",
+    "首出": "led", "手牌": "hand", "可以": "legal", "不可以": "illegal", "一圈": "trick", "谁大": "winner",
+    "赢的牌": "winning play", "倍数": "multiplier", "得分": "score", "庄家方打": "dealer side on",
+    "闲家打": "catchers on", "另有": "more", "下局台上": "stage next", "庄家方后": "dealer side after",
+    "闲家后": "catchers after", "庄家方每人": "each of the dealer side", "闲家每人": "each catcher", "为什么": "why",
+    "项": "key",
+}  # fmt: skip
+
+WORDS = {
+    "庄家方最后一手": "dealer side's last play", "不是一门": "not one class", "扛旗局": "flag deal",
+    "打无主": "no trump",
+    "三张的拖拉机": "triple_tractor", "拖拉机": "tractor", "五十K": "510k", "单张": "single", "对子": "pair",
+    "闲家上台": "catchers", "闲家": "catchers", "庄家方": "dealer side", "最后一手": "last play", "台面": "table",
+    "首局": "first deal", "不合法": "illegal", "成立": "stands", "甩错": "fails", "座": "seat ", "此局胜": "game won",
+    "扛旗": "flag", "第1圈": "lap 1 ", "第2圈": "lap 2 ", "第3圈": "lap 3 ", "已打": " played", "三个房间": "rooms",
+    "先问庄家": "dealer first", "叫主者和庄家": "caller and dealer", "亮着的": "standing", "顺时针": "clockwise",
+    "逆时针": "counter clockwise", "最大": "top", "普通": "plain", "单张或对子": "single or pair", "任意级别": "rung",
+    "级别": "ladder", "四种": "four modes", "双王": "jokers", "暗对": "dark pair", "正主": "correction",
+    "后亮者": "last shown", "先亮者": "first shown", "轮庄": "rotation", "放牌": "placing", "重发": "redeal",
+    "翻底定庄": "turn for dealer", "全翻": "turn all", "翻底": "turn", "扣底后": "after bury", "首圈": "first trick",
+    "不能": "none", "下家": "next", "更大": "higher", "瞎炒": "blind", "都行": "any", "大小": "order", "点数": "face",
+    "唯一": "unique", "处处": "all", "副牌": "side", "不跳": "none", "到零": "zero", "不限": "none", "翻番": "power",
+    "同对": "pair", "八倍": "eight", "分段": "bands", "十分": "tens", "双方": "both", "打过": "played", "打赢": "won",
+    "胜一局": "game won", "下一圈": "next lap", "回到2": "wrap", "最后分": "final", "台面分": "table", "一局": "game",
+    "几副": "deals", "三局两胜": "best of three", "暗炒": "dark", "限时": "timed", "宝": "bao",
+    "有": "yes", "是": "yes",
+    "无": "none", "否": "no", "或": "/",
+    "回头望": "looking back", "四王": "four jokers", "三王": "three jokers",
+    "亮": "shows", "炒": "stirs", "扣": "buries", "过": "passes", "出": "plays", "叫": "naming", "不准": "refused",
+    "停亮": "window closes", "庄未定": "dealer open", "台上": "on stage", "庄": "dealer", "打": "level",
+    "开始": "start", "手": "hand", "主": "trump", "问": "asked", "底归": "owner", "轮到": "next", "阶段": "phase",
+    "翻倍": "stake", "分": "score", "收回": "returned", "次序": "order", "首出者": "leader",
+}  # fmt: skip
+
+PLAIN = {
+    ("preset", "packs"),
+    ("preset", "a first declaration is"),
+    ("preset", "rungs from low to high; C D H S are pairs of level cards"),
+    ("preset", "first deal of a game"),
+    ("preset", "single"),
+    ("preset", "must-play levels"),
+    ("preset", "`ladder`"),
+}
+"""First two headings of the tables that name presets and are no examples."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: the line of its headings, the headings in English, and its rows, cells without backticks."""
+
+    line: int
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def read(language: str) -> str:
+    """The text of a book."""
+    return BOOKS[language].read_text("utf-8")
+
+
+def tables(text: str) -> Iterator[Table]:
+    """Every table of *text*, in order."""
+    lines = text.splitlines()
+    at = 0
+    while at < len(lines):
+        if lines[at].startswith("|") and at + 1 < len(lines) and re.match(r"\|( -+:? \|)+$", lines[at + 1]):
+            start, headings = at + 1, tuple(HEADINGS.get(cell, cell) for cell in _cells(lines[at], ticks=True))
+            at += 2
+            rows = []
+            while at < len(lines) and lines[at].startswith("|"):
+                rows.append(_cells(lines[at]))
+                assert len(rows[-1]) == len(headings), f"line {at + 1}: {len(rows[-1])} cells for {len(headings)}"
+                at += 1
+            yield Table(start, headings, tuple(rows))
+        at += 1
+
+
+def _cells(line: str, ticks: bool = False) -> tuple[str, ...]:
+    cells = (cell.strip() for cell in line.strip().strip("|").split("|"))
+    return tuple(cell if ticks else cell.replace("`", "") for cell in cells)
+
+
+def english(text: str) -> str:
+    """*text* with the Chinese words of the examples put into English; text without them as it is."""
+    for word in sorted(WORDS, key=len, reverse=True):
+        text = text.replace(word, WORDS[word])
+    return text
+
+
+def examples(language: str) -> list[Line]:
+    """Every example of a book as lines, also those of presets that are not played yet."""
+    text = read(language)
+    found = [line for table in tables(text) for line in _table_lines(table)]
+    for match in re.finditer(r"^```deal\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        found.append(_script(match[1].splitlines(), text.count("\n", 0, match.start()) + 2))
+    return [{**line, "id": f"{language}:{line['id']}"} for line in found]
+
+
+def played(lines: list[Line]) -> list[Line]:
+    """Those lines whose preset is played."""
+    return [line for line in lines if line["preset"] in preset_names()]
+
+
+def _table_lines(table: Table) -> Iterator[Line]:
+    if table.headings[0] != "preset" or table.headings[:2] in PLAIN:
+        return
+    kind = tuple(h for h in table.headings if h != "why")
+    assert kind in _KINDS, f"line {table.line}: no example has the headings {kind}"
+    for number, cells in enumerate(table.rows):
+        row = dict(zip(table.headings, map(english, cells), strict=True))
+        for preset, common in _common(row):
+            for ask, expect in _KINDS[kind](row):
+                name = f"{table.line + 1 + number + 1}"
+                yield {"id": name, "preset": preset, "clauses": [], "ask": {**common, **ask}, "expect": expect}
+
+
+def _common(row: Row) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each preset of a row, and the fields that say by what rules it is asked."""
+    text = row["preset"]
+    flag = "flag deal" in text
+    name, _, switch = text.replace("flag deal", "").strip().partition(" + ")
+    for preset in ROOMS if name == "rooms" else name.split():
+        assert preset in ALL, f"no such preset: {preset}"
+        common: dict[str, Any] = {"ruleset": {"base": preset, "overrides": {switch: True}} if switch else preset}
+        if "level" in row:
+            common |= {"trump": row["trump"]} | ({"flag": True} if flag else {"level": row["level"]})
+        yield preset, common
+
+
+Asked = Iterator[tuple[dict[str, Any], dict[str, Any]]]
+
+
+def _order(row: Row) -> Asked:
+    groups = [[step.split(" = ") for step in part.split(" > ")] for part in row["order, highest first"].split("; ")]
+    classes = {"T": groups[0]} | {group[0][0][0]: group for group in groups[1:]}
+    yield {"op": "sort", "cards": row["cards"]}, {"classes": classes}
+
+
+def _one_tractor(row: Row) -> Asked:
+    yield {"op": "shape", "cards": row["cards"]}, {"one_tractor": {"yes": True, "no": False}[row["one tractor?"]]}
+
+
+def _pattern(row: Row) -> Asked:
+    if row["pattern"] == "not one class":
+        yield {"op": "shape", "cards": row["cards"]}, {"legal": False, "reason": "NOT_ONE_CLASS"}
+        return
+    parts = [part.split(" ", 1) for part in row["pattern"].split(" + ")]
+    components = [{"kind": kind, "cards": cards.split()} for kind, cards in parts]
+    yield {"op": "shape", "cards": row["cards"]}, {"components": components}
+
+
+def _throw(row: Row) -> Asked:
+    others = [part.strip().replace("–", "") for part in row["others hold"].split(" / ")]
+    assert len(others) == 3, row
+    outcome, _, booked = row["outcome"].partition("; ")
+    word, _, forced = outcome.partition(":")
+    expect: dict[str, Any] = {
+        "stands": {"legal": True, "failed": False, "played": row["thrown"].split()},
+        "fails": {"legal": True, "failed": True, "played": forced.split()},
+        "illegal": {"legal": False},
+    }[word]
+    if booked:
+        expect["penalty"] = int(booked.removeprefix("catchers "))
+    yield {"op": "lead", "hand": row["thrown"], "cards": row["thrown"], "others": others}, expect
+
+
+def _follow(row: Row) -> Asked:
+    for heading, legal in (("legal", True), ("illegal", False)):
+        for cards in row[heading].split(" / "):
+            if cards != "–":
+                ask = {"op": "follow", "lead": row["led"], "hand": row["hand"], "cards": cards}
+                yield ask, {"legal": legal}
+
+
+def _trick(row: Row) -> Asked:
+    yield {"op": "trick", "plays": row["trick"].split(" · ")}, {"winner": int(row["winner"].removeprefix("seat "))}
+
+
+def _dig(row: Row) -> Asked:
+    times = int(row["multiplier"].removeprefix("×"))
+    yield {"op": "dig", "play": row["winning play"], "bottom": "C5 DT"}, {"multiplier": times, "points": 15 * times}
+
+
+def _steps(row: Row) -> Asked:
+    side, steps = row["outcome"].rsplit(" ", 1)
+    stage = {"dealer side": "dealer", "catchers": "catchers"}[side]
+    positions = {"dealer": {"level": "5"}, "catchers": {"level": "5"}}
+    ask = {"op": "settle", "dealer": 0, "score": int(row["score"]), "positions": positions}
+    yield ask, {"stage": stage, "steps": {stage: int(steps)}}
+
+
+def _payout(row: Row) -> Asked:
+    positions = {"dealer": {"level": "5"}, "catchers": {"level": "5"}}
+    ask = {"op": "settle", "dealer": 0, "score": int(row["score"]), "positions": positions}
+    pay = {"dealer": row["each of the dealer side"], "catchers": row["each catcher"]}
+    yield ask, {"payout": {side: int(text.replace("−", "-")) for side, text in pay.items()}}
+
+
+def _settle(row: Row) -> Asked:
+    positions = {"dealer": _position(row["dealer side on"]), "catchers": _position(row["catchers on"])}
+    ask: dict[str, Any] = {"op": "settle", "dealer": 0, "score": int(row["score"]), "positions": positions}
+    for part in filter(None, row["more"].split(", ")):
+        if found := re.fullmatch(r"(dealer side's )?last play ?(.+)", part):
+            ask |= {"winner_side": "dealer" if found[1] else "catchers", "last_play": found[2], "trump": "S"}
+        elif found := re.fullmatch(r"table ?(\d+)", part):
+            ask["table_score"] = int(found[1])
+        else:
+            ask[{"first deal": "first_deal", "flag deal": "flag"}[part]] = True
+    after = {"dealer": _position(row["dealer side after"]), "catchers": _position(row["catchers after"])}
+    if row["stage next"] == "game won":
+        yield ask, {"game_over": True, "game_winner": "dealer"}
+        return
+    stage = {"dealer side": "dealer", "catchers": "catchers"}[row["stage next"]]
+    yield ask, {"stage": stage, "positions": after, "game_over": False}
+
+
+def _position(text: str) -> dict[str, Any]:
+    if text == "flag":
+        return {"level": "A", "flag": True}
+    found = re.fullmatch(r"(?:lap ([123]) +)?([2-9TJQKA])( played)?", text)
+    assert found, text
+    lap = {"lap": int(found[1])} if found[1] else {}
+    return {"level": found[2]} | lap | ({"released": [found[2]]} if found[3] else {})
+
+
+_AT = ("preset", "level", "trump")
+_KINDS: dict[tuple[str, ...], Callable[[Row], Asked]] = {
+    (*_AT, "cards", "order, highest first"): _order,
+    (*_AT, "cards", "one tractor?"): _one_tractor,
+    (*_AT, "cards", "pattern"): _pattern,
+    (*_AT, "thrown", "others hold", "outcome"): _throw,
+    (*_AT, "led", "hand", "legal", "illegal"): _follow,
+    (*_AT, "trick", "winner"): _trick,
+    (*_AT, "winning play", "multiplier"): _dig,
+    ("preset", "score", "outcome"): _steps,
+    ("preset", "score", "each of the dealer side", "each catcher"): _payout,
+    (
+        "preset", "dealer side on", "catchers on", "score", "more",
+        "stage next", "dealer side after", "catchers after",
+    ): _settle,
+}  # fmt: skip
+
+
+_VERBS = {"shows": "declare", "stirs": "stir", "buries": "bury", "passes": "pass", "plays": "play"}
+_BOTTOM = "C3 C3 D3 D3 C4 C4 D4 D4"
+_BOTTOM_OF_ONE_PACK = "C3 D3 C4 D4 H3 H4"
+_NAMES = {"owner": "bottom_owner", "next": "to_act"}
+
+
+def _script(lines: list[str], at: int) -> Line:
+    """A ``deal`` block: a first line, actions, and what holds at the end."""
+    head = [part.strip() for part in english(lines[0]).split(",")]
+    ask: dict[str, Any] = {"op": "play", "ruleset": head[0], "dealer": None}
+    for part in head[1:]:
+        _heading(ask, part)
+    bottom = _bottom(head[0])
+    shown: dict[str, Counter[str]] = {}
+    plays: dict[str, set[str]] = {}
+    given: dict[str, Counter[str]] = {}
+    actions: list[list[Any]] = []
+    results: list[dict[str, Any]] = []
+    expect: dict[str, Any] = {}
+    for text in map(english, lines[1:]):
+        order, _, remark = text.partition("  ")
+        if order.startswith("=>"):
+            expect |= dict(_end(part.strip()) for part in text[2:].split(","))
+        elif order.startswith("hand "):
+            seat, _, cards = order.removeprefix("hand ").partition(": ")
+            given[seat] = Counter(cards.split())
+        elif order.startswith("start: "):
+            ask["from"] = dict(_start(part) for part in order.removeprefix("start: ").split(", "))
+        elif order == "window closes":
+            actions.append(["close"])
+            results.append({"accepted": True})
+        else:
+            action = _action(order, bottom)
+            seat = str(action[0])
+            actions.append(action)
+            results.append({"accepted": not remark.strip().startswith("refused")})
+            if action[1] == "play":
+                plays.setdefault(seat, set()).add(action[2])
+            elif action[1] in ("declare", "stir"):
+                shown[seat] = shown.get(seat, Counter()) | Counter(action[2].split())
+    for seat, played_cards in plays.items():
+        shown[seat] = shown.get(seat, Counter()) | Counter(" ".join(played_cards).split())
+    hands = {seat: shown.get(seat, Counter()) | given.get(seat, Counter()) for seat in {*shown, *given}}
+    ask |= {"hands": {seat: sorted(hand.elements()) for seat, hand in sorted(hands.items())}}
+    ask |= {"actions": actions} | ({"bottom": bottom} if "from" not in ask else {})
+    expect |= {"results": results}
+    return {"id": str(at), "preset": head[0], "clauses": [], "ask": ask, "expect": expect}
+
+
+def _bottom(preset: str) -> str:
+    if preset not in preset_names():
+        return _BOTTOM
+    ruleset = resolve(preset)
+    cards = (_BOTTOM_OF_ONE_PACK if ruleset.decks == 1 else _BOTTOM).split()
+    return " ".join(cards[: ruleset.bottom])
+
+
+def _heading(ask: dict[str, Any], part: str) -> None:
+    word, value = part.rsplit(" ", 1)
+    match word:
+        case "level":
+            ask["levels"] = {"02": value, "13": value}
+        case "dealer":
+            ask["dealer"] = None if value == "open" else int(value)
+        case "on stage":
+            ask["on_stage"] = value
+        case "first":
+            assert value == "deal", part
+            ask["first_deal"] = True
+        case _:
+            raise AssertionError(part)
+
+
+def _action(order: str, bottom: str) -> list[Any]:
+    found = re.fullmatch(r"([0-3]) (\w+) ?(.*)", order.strip())
+    assert found and found[2] in _VERBS, order
+    kind, rest = _VERBS[found[2]], found[3]
+    if kind == "pass":
+        return [int(found[1]), kind]
+    if kind == "bury":
+        return [int(found[1]), kind, rest or bottom]
+    cards = _CARDS.match(rest)
+    assert cards, order
+    extra = rest[cards.end() :].strip()
+    options: dict[str, Any] = {}
+    if extra == "looking back":
+        options = {"looking_back": True}
+    elif extra:
+        options = {"named": extra.removeprefix("naming ")}
+    return [int(found[1]), kind, cards[0], *([options] if options else [])]
+
+
+def _start(part: str) -> tuple[str, Any]:
+    word, _, value = part.partition(" ")
+    if not value:
+        return "phase", word
+    return word, int(value) if word in ("leader", "score") else value
+
+
+def _end(part: str) -> tuple[str, Any]:
+    word, _, value = part.partition(" ")
+    name = _NAMES.get(word, word)
+    if word == "redeal":
+        return name, True
+    if word in ("asked", "order"):
+        return name, [int(seat) for seat in value.split()]
+    if word == "returned":
+        seat, _, cards = value.partition(" ")
+        return name, [[int(seat), cards.split()]]
+    return name, int(value) if value.lstrip("-").isdigit() and word != "trump" else value
+
+
+def preset_table(language: str) -> dict[str, dict[str, str]]:
+    """Key → preset → what the tables of part 3 show for it, in English."""
+    found: dict[str, dict[str, str]] = {}
+    for table in tables(read(language)):
+        if table.headings[0] == "key":
+            presets = [heading.strip("`") for heading in table.headings[1:]]
+            for key, *cells in table.rows:
+                found[key.split()[0]] = dict(zip(presets, map(english, cells), strict=True))
+        elif table.headings == ("preset", "`ladder`"):
+            found["ladder"] = {preset: english(cell) for preset, cell in table.rows}
+    return found
+
+
+def shown_value(value: Any) -> str:
+    """A value of a ruleset as the tables write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple | list):
+        return " ".join(map(shown_value, value)) or "none"
+    return str(value).replace("_", " ")
