@@ -1,23 +1,25 @@
 """Following: what a follower owes, which plays satisfy it, and all of them as a lazy view.
 
-The obligations of a lead are turned into *demands*: a set of pairs that must be played, and a
-number of further pairs, free to choose. A play of the led class is legal if it satisfies one demand.
+The obligations of a lead become :class:`~chaodipi.engine.demands.Demands`: so many triples and pairs, and runs where
+tractors were led. A play of the led class is legal if it meets them.
 
-Rules: annex F8; S1-27 to S1-29, S1-68 to S1-70, S1-94 to S1-97, S2b-30, S2b-31; Q53, Q54, Q59, Q63, Q101.
+Rules: annex F8; S1-27 to S1-29, S1-68 to S1-70, S1-94 to S1-97, S2b-30, S2b-31; Q53, Q54, Q59, Q63, Q101, Q117.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
-from math import comb
+from functools import cached_property, partial
+from typing import Any
 
 from chaodipi.engine.cards import Card
 from chaodipi.engine.defaults import default_key
+from chaodipi.engine.demands import Demands, Need, demands_of
 from chaodipi.engine.errors import RuleError
+from chaodipi.engine.multiset import doubles, faces, pack, size, triples, unpack
 from chaodipi.engine.order import TRUMPS, Order
-from chaodipi.engine.shapes import class_510k, longest_run, runs_of, shape_of
+from chaodipi.engine.selection import Selections
+from chaodipi.engine.shapes import class_510k, longest_run, shape_of
 
 __all__ = [
     "ChoiceSet",
@@ -34,8 +36,9 @@ __all__ = [
 @dataclass(frozen=True, slots=True)
 class ChoiceSet:
     """
-    A factored set of actions: all of *forced*, *choose_pairs* pairs out of *pair_pool*, and then
-    *choose_min* to *choose_max* cards of what is left of *pool* (which holds the pair pool too).
+    A factored set of actions: all of *forced*, *choose_triples* triples out of *triple_pool* and *choose_pairs* pairs
+    of other faces out of *pair_pool*, and then *choose_min* to *choose_max* cards of what is left of *pool* (which
+    holds the cards of both other pools too).
     """
 
     forced: tuple[Card, ...] = ()
@@ -44,6 +47,8 @@ class ChoiceSet:
     pool: tuple[Card, ...] = ()
     choose_min: int = 0
     choose_max: int = 0
+    triple_pool: tuple[Card, ...] = ()
+    choose_triples: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +56,12 @@ class Obligation:
     """
     Something a follower owes: *count* cards of *kind* out of *cards*.
 
-    ``kind`` is suit, pair, tractor, 510k or strongest.
+    ``kind`` is suit, triple_tractor, triple, tractor, pair, 510k or strongest.
     """
 
     kind: str
     count: int
     cards: tuple[Card, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Demand:
-    """Pairs that must be played, and how many more of the hand's other pairs."""
-
-    pairs: frozenset[Card]
-    more: int
 
 
 class Follows:
@@ -89,14 +86,18 @@ class Follows:
         self._order = order
         self._shape = shape
         self._n = len(lead)
-        self._hand = order.sort(hand)
-        self._suit = tuple(order.of_class(self._hand, shape.cls))
-        self._suit_counts = Counter(self._suit)
-        self._short = len(self._suit) <= self._n
+        self._given = hand
+        self._own = pack(hand) & order.fields[shape.cls]
+        """The hand's cards of the led class."""
+        self._short = size(self._own) <= self._n
 
     @cached_property
-    def _pairs(self) -> frozenset[Card]:
-        return self._order.pairs_of(self._suit)
+    def _hand(self) -> tuple[Card, ...]:
+        return self._order.sort(self._given)
+
+    @cached_property
+    def _suit(self) -> tuple[Card, ...]:
+        return self._order.sort(unpack(self._own))
 
     @cached_property
     def _strongest(self) -> tuple[Card, ...] | None:
@@ -111,44 +112,19 @@ class Follows:
         wanted = class_510k(self._order, self._shape.cls)
         if self._short or self._shape.k510 != "510k" or wanted is None:
             return ()
-        return self._order.sort(wanted) if all(card in self._suit_counts for card in wanted) else ()
+        return self._order.sort(wanted) if all(card in self._suit for card in wanted) else ()
 
     @cached_property
-    def _demands(self) -> tuple[_Demand, ...]:
-        """One of these must be satisfied (F8.2); found by walking all choices of runs."""
-        tractors = self._shape.tractors()
-        if not tractors:
-            return (_Demand(frozenset(), min(self._shape.pair_count(), len(self._pairs))),)
-        found: set[tuple[frozenset[Card], int]] = set()
-        start = (frozenset[Card](), self._pairs, 0, tractors[0])
-        todo, seen = [start], {start}
-        while todo:
-            taken, left, index, owed = todo.pop()
-            run = longest_run(self._order, self._shape.cls, left)
-            following = tractors[index + 1 :]
-            nexts: list[tuple[frozenset[Card], frozenset[Card], int, int]] = []
-            if run < 2 or not (owed or following):
-                # No tractor is left: everything still owed is owed in pairs.
-                more = owed + sum(following) + self._shape.pair_count()
-                found.add((taken, min(more, len(left))))
-            elif owed >= 2:
-                k = min(run, owed)
-                for _, cards in runs_of(self._order, self._shape.cls, left, k):
-                    nexts.append((taken | set(cards), left - set(cards), index, owed - k))
-            elif not following:
-                found.add((taken, min(owed + self._shape.pair_count(), len(left))))
-            else:
-                # One pair is still owed before the next tractor: any, also out of a run.
-                for cards in combinations(sorted(left), owed):
-                    nexts.append((taken | set(cards), left - set(cards), index + 1, following[0]))
-            for state in nexts:
-                if state not in seen:
-                    seen.add(state)
-                    todo.append(state)
-        return tuple(_Demand(pairs, more) for pairs, more in sorted(found, key=lambda d: (sorted(d[0]), d[1])))
+    def _demands(self) -> Demands:
+        """What is owed in pairs, triples and tractors, where the class is longer than the lead."""
+        return demands_of(self._order, self._shape, self._own)
 
-    def _satisfied(self, pairs: frozenset[Card]) -> bool:
-        return any(d.pairs <= pairs and len(pairs) - len(d.pairs) >= d.more for d in self._demands)
+    @cached_property
+    def _needs(self) -> tuple[Need, ...]:
+        return self._demands.needs()
+
+    def _select(self, in_turn: Iterable[Card]) -> Selections:
+        return Selections(self._own, tuple(in_turn), self._n, self._demands.doubles, self._needs)
 
     def check(self, cards: Sequence[Card]) -> None:
         """
@@ -156,41 +132,58 @@ class Follows:
 
         The error names what was owed and one set of cards that would have satisfied it.
         """
-        if len(cards) != self._n:
-            raise self._error("WRONG_CARD_COUNT", f"{self._n} cards were led, {len(cards)} played", ("S1-68",))
-        played = Counter(cards)
-        in_class = self._order.of_class(cards, self._shape.cls)
-        if len(in_class) < min(self._n, len(self._suit)):
-            owed = min(self._n, len(self._suit))
-            raise self._error("MUST_FOLLOW_SUIT", f"{owed} cards of the led class are owed", ("S1-27", "S1-29"))
+        n = self._n
+        if len(cards) != n:
+            raise self._error("WRONG_CARD_COUNT", f"{n} cards were led, {len(cards)} played", ("S1-68",))
+        played = pack(cards) & self._order.fields[self._shape.cls]
         if self._short:
+            if played != self._own:
+                raise self._must_follow(size(self._own))
             return
+        if size(played) < n:
+            raise self._must_follow(n)
+        if n == 1:
+            return
+        if self._shape.k510 is not None and self._checked_510k(cards):
+            return
+        if not self._demands.met_by(played):
+            raise self._unmet(played)
+
+    def _must_follow(self, owed: int) -> RuleError:
+        return self._error("MUST_FOLLOW_SUIT", f"{owed} cards of the led class are owed", ("S1-27", "S1-29"))
+
+    def _checked_510k(self, cards: Sequence[Card]) -> bool:
+        """Raise RuleError unless *cards* may follow a 510K; False where it asks for pairs like any lead."""
         if self._own_510k:
-            if any(card not in played for card in self._own_510k):
+            if any(card not in cards for card in self._own_510k):
                 raise self._error(
                     "MUST_PLAY_510K", "the 510K of the led class must be played", ("S1-28", "S1-94", "Q63")
                 )
-        elif self._strongest is not None:
-            strengths = sorted((self._order.strength(card) for card in cards), reverse=True)
-            owed_strengths = [self._order.strength(card) for card in self._strongest[: self._n]]
-            if strengths != owed_strengths:
-                raise self._error("MUST_PLAY_STRONGEST", f"the {self._n} strongest trumps are owed", ("S1-94", "S1-95"))
-        elif not self._satisfied(self._order.pairs_of(cards)):
-            self._refuse_pairs(self._order.pairs_of(cards))
+            return True
+        if self._strongest is None:
+            return False
+        strengths = sorted((self._order.strength(card) for card in cards), reverse=True)
+        owed = [self._order.strength(card) for card in self._strongest[: self._n]]
+        if strengths != owed:
+            raise self._error("MUST_PLAY_STRONGEST", f"the {self._n} strongest trumps are owed", ("S1-94", "S1-95"))
+        return True
 
-    def _refuse_pairs(self, pairs: frozenset[Card]) -> None:
-        owes_run = any(d.pairs for d in self._demands) and bool(self._shape.tractors())
-        enough = any(len(pairs) >= len(d.pairs) + d.more for d in self._demands)
-        if owes_run and (enough or not any(d.pairs <= pairs for d in self._demands)):
-            raise self._error("MUST_PLAY_TRACTOR", "a tractor of the led class is owed", ("S1-70", "S2b-31"))
+    def _unmet(self, played: int) -> RuleError:
+        """Which of the obligations *played* breaks, the biggest first."""
+        demands = self._demands
+        runs = any(need.cards for need in self._needs)
+        if runs and not any(played & need.cards == need.cards for need in self._needs):
+            return self._error("MUST_PLAY_TRACTOR", "a tractor of the led class is owed", ("S1-70", "S2b-31"))
+        if triples(played).bit_count() < demands.triples:
+            return self._error("MUST_PLAY_TRIPLE", "triples of the led class are owed", ("Q17", "Q117"))
         clauses = ("S1-97",) if self._shape.k510 else ("S1-69", "S2b-30")
-        raise self._error("MUST_PLAY_PAIR", "pairs of the led class are owed", clauses)
+        return self._error("MUST_PLAY_PAIR", "pairs of the led class are owed", clauses)
 
     def _error(self, reason: str, message: str, clauses: tuple[str, ...]) -> RuleError:
         return RuleError(reason, message, clauses, self.first())
 
     def obligations(self) -> tuple[Obligation, ...]:
-        """What is owed, as the player would say it: suit, then tractors, pairs, 510K or the strongest."""
+        """What is owed, as the player would say it: suit, then tractors, triples, pairs, 510K or the strongest."""
         if self._short:
             return (Obligation("suit", len(self._suit), self._suit),) if self._suit else ()
         owed = [Obligation("suit", self._n, self._suit)]
@@ -201,64 +194,100 @@ class Follows:
             held = tuple(card for card in self._suit if self._order.strength(card) >= weakest)
             owed.append(Obligation("strongest", self._n, held))
         else:
-            owed.extend(self._owed_pairs())
+            owed.extend(self._owed_alike())
         return tuple(owed)
 
-    def _owed_pairs(self) -> Iterator[Obligation]:
-        left = self._pairs
-        for length in self._shape.tractors():
-            k = min(longest_run(self._order, self._shape.cls, left), length)
-            if k >= 2:
-                runs = {card for _, run in runs_of(self._order, self._shape.cls, left, k) for card in run}
-                yield Obligation("tractor", 2 * k, self._doubled(runs))
-                break
-        demand = self._demands[0]
-        pairs = len(demand.pairs) + demand.more
-        if pairs:
-            yield Obligation("pair", 2 * pairs, self._doubled(self._pairs))
+    def _owed_alike(self) -> Iterator[Obligation]:
+        demands, kinds = self._demands, {3: triples(self._own), 2: doubles(self._own)}
+        names = {3: ("triple_tractor", "triple"), 2: ("tractor", "pair")}
+        counts = demands.triples, demands.pairs
+        if demands.triples == kinds[3].bit_count():
+            kinds[2] &= ~kinds[3]  # all triples go as triples
+        for copies, count in zip((3, 2), counts, strict=True):
+            lengths = [length for of, length in self._shape.runs if of == copies]
+            run = min(longest_run(self._order, self._shape.cls, kinds[copies]), max(lengths, default=0))
+            if run > 1 and count > 1:
+                held = (r.kinds for r in self._order.runs(self._shape.cls, run) if kinds[copies] & r.kinds == r.kinds)
+                runs = 0
+                for one in held:
+                    runs |= one
+                yield Obligation(names[copies][0], copies * run, self._sorted(runs * copies))
+            if count:
+                yield Obligation(names[copies][1], copies * count, self._sorted(kinds[copies] * copies))
 
-    def _doubled(self, cards: "frozenset[Card] | set[Card]") -> tuple[Card, ...]:
-        return self._order.sort([card for card in cards for _ in range(2)])
+    def _sorted(self, packed: int) -> tuple[Card, ...]:
+        return self._order.sort(unpack(packed))
 
     def forced(self) -> tuple[Card, ...]:
         """Cards that every legal follow holds, with their copies."""
-        common: Counter[Card] | None = None
-        for choice in self.choice_sets():
-            at_least = Counter(choice.forced)
-            pool = Counter(choice.pool)
-            spare = len(choice.pool) - choice.choose_max - 2 * choice.choose_pairs
-            every_pair = choice.pair_pool if choice.choose_pairs == len(choice.pair_pool) else ()
-            for card, count in pool.items():
-                # Even leaving out all that can be left out, some copies remain.
-                at_least[card] += max(count - spare, 2 if card in every_pair else 0)
-            common = at_least if common is None else common & at_least
-        return self._order.sort((common or Counter[Card]()).elements())
+        if self._simple is not None:
+            forced, pool, chosen = self._simple.forced, self._simple.pool, self._simple.choose_max
+        else:
+            forced, pool, chosen = (), self._suit, self._n
+        least, spare = Counter(forced), len(pool) - chosen
+        for card, held in Counter(pool).items():
+            # Even leaving out all that can be left out, some copies remain.
+            least[card] += max(0, held - spare)
+        if self._simple is None:
+            for card, copies in self._owed_copies():
+                least[card] = max(least[card], copies)
+        return self._order.sort(least.elements())
+
+    def _owed_copies(self) -> Iterator[tuple[Card, int]]:
+        """The copies of each face that all ways of meeting the demands have in common."""
+        twos, threes = doubles(self._own), triples(self._own)
+        every_pair = self._demands.doubles == twos.bit_count()
+        for card in faces(twos):
+            face = pack((card,))
+            least = 3
+            for need in self._needs:
+                asked = need.cards // face & 3
+                if not asked and need.triples and face & threes:
+                    others = threes & ~doubles(need.cards) & ~face
+                    asked = 3 if others.bit_count() < need.triples else 0
+                least = min(least, max(asked, 2 if every_pair else 0))
+            yield card, least
 
     def choice_sets(self) -> tuple[ChoiceSet, ...]:
         """The legal follows in factored form; their union is exactly the legal set."""
+        return (self._simple,) if self._simple is not None else tuple(map(self._choice, self._needs))
+
+    @cached_property
+    def _simple(self) -> ChoiceSet | None:
+        """The legal follows where they are forced cards and any of a pool; None where pairs may be owed."""
         if self._short:
-            pool = tuple((Counter(self._hand) - self._suit_counts).elements())
             free = self._n - len(self._suit)
-            return (ChoiceSet(self._suit, pool=pool, choose_min=free, choose_max=free),)
+            pool = tuple(card for card in self._hand if self._order.class_of(card) != self._shape.cls)
+            return ChoiceSet(self._suit, pool=pool, choose_min=free, choose_max=free)
         if self._own_510k:
-            return (self._choice(self._own_510k, (), 0),)
+            pool = self._sorted(self._own - pack(self._own_510k))
+            free = self._n - 3
+            return ChoiceSet(self._own_510k, pool=pool, choose_min=free, choose_max=free)
         if self._strongest is not None:
             weakest = self._order.strength(self._strongest[self._n - 1])
             above = tuple(card for card in self._suit if self._order.strength(card) > weakest)
             equal = tuple(card for card in self._suit if self._order.strength(card) == weakest)
             free = self._n - len(above)
-            return (ChoiceSet(above, pool=equal, choose_min=free, choose_max=free),)
-        return tuple(
-            self._choice(self._doubled(d.pairs), self._order.sort(self._pairs - d.pairs), d.more) for d in self._demands
+            return ChoiceSet(above, pool=equal, choose_min=free, choose_max=free)
+        return None
+
+    def _choice(self, need: Need) -> ChoiceSet:
+        other = ~doubles(need.cards)
+        pairs = self._demands.doubles - doubles(need.cards).bit_count() - need.triples
+        free = self._n - size(need.cards) - 3 * need.triples - 2 * pairs
+        return ChoiceSet(
+            self._sorted(need.cards),
+            self._sorted(doubles(self._own) & other) if pairs else (),
+            pairs,
+            self._sorted(self._own - need.cards),
+            free,
+            free,
+            self._sorted(triples(self._own) & other) if need.triples else (),
+            need.triples,
         )
 
-    def _choice(self, forced: tuple[Card, ...], pair_pool: tuple[Card, ...], pairs: int) -> ChoiceSet:
-        pool = self._order.sort((self._suit_counts - Counter(forced)).elements())
-        free = self._n - len(forced) - 2 * pairs
-        return ChoiceSet(forced, pair_pool if pairs else (), pairs, pool, free, free)
-
     def __contains__(self, cards: Sequence[Card]) -> bool:
-        if Counter(cards) - Counter(self._hand):
+        if Counter(cards) - Counter(self._given):
             return False
         try:
             self.check(cards)
@@ -268,38 +297,29 @@ class Follows:
 
     def count(self) -> int:
         """Number of legal follows, copies not told apart; counted, not listed."""
-        if self._short or self._own_510k or self._strongest is not None:
-            choice = self.choice_sets()[0]
-            return count_multisets(choice.pool, choice.choose_min)
-        kinds, total = len(self._suit_counts), 0
-        for pairs in self._pair_sets():
-            total += comb(kinds - len(pairs), self._n - 2 * len(pairs))
-        return total
-
-    def _pair_sets(self) -> Iterator[frozenset[Card]]:
-        """Sets of pairs that a legal follow may hold, exactly these pairs and no others."""
-        ordered = self._order.sort(self._pairs)
-        for size in range(self._n // 2, -1, -1):
-            for chosen in combinations(ordered, size):
-                pairs = frozenset(chosen)
-                if self._satisfied(pairs):
-                    yield pairs
+        if self._simple is not None:
+            return count_multisets(self._simple.pool, self._simple.choose_min)
+        return self._select(dict.fromkeys(self._suit)).count()
 
     def __iter__(self) -> Iterator[tuple[Card, ...]]:
-        order = self._order
-        if self._short or self._own_510k or self._strongest is not None:
-            choice = self.choice_sets()[0]
-            for cards in multisets(choice.pool, choice.choose_min):
-                yield order.sort(choice.forced + cards)
+        order, simple = self._order, self._simple
+        if simple is not None:
+            for cards in multisets(simple.pool, simple.choose_min):
+                yield order.sort(simple.forced + cards)
             return
-        for pairs in self._pair_sets():
-            singles = [card for card in self._suit_counts if card not in pairs]
-            for cards in combinations(singles, self._n - 2 * len(pairs)):
-                yield order.sort([*self._doubled(pairs), *cards])
+        yield from self._select(dict.fromkeys(self._suit))
 
     def first(self) -> tuple[Card, ...]:
         """The first legal follow of the iteration; there always is one."""
         return next(iter(self))
+
+    def lowest(self, key: Callable[[Card], Any]) -> tuple[Card, ...]:
+        """The legal follow that is lowest compared card by card under *key*, the lowest cards first."""
+        simple = self._simple
+        if simple is not None:
+            free = sorted(simple.pool, key=key)[: simple.choose_min]
+            return tuple(sorted((*simple.forced, *free), key=key))
+        return self._select(sorted(dict.fromkeys(self._suit), key=key)).first()
 
     def __repr__(self) -> str:
         return f"<Follows: {self.count()} legal, e.g. {' '.join(card.text for card in self.first())}>"
@@ -321,20 +341,7 @@ def default_follow(order: Order, hand: Sequence[Card], lead: Sequence[Card]) -> 
 
     Every follower has one; it is what the host plays for a seat that does not answer in time.
     """
-
-    def key(card: Card) -> tuple[bool, bool, int, int]:
-        return default_key(order.ruleset, order.level, card)
-
-    best: list[Card] | None = None
-    for choice in Follows(order, hand, lead).choice_sets():
-        for pairs in combinations(choice.pair_pool, choice.choose_pairs):
-            taken = [*choice.forced, *pairs, *pairs]
-            rest = sorted((Counter(choice.pool) - Counter([*pairs, *pairs])).elements(), key=key)
-            play = sorted([*taken, *rest[: choice.choose_min]], key=key)
-            if best is None or [key(card) for card in play] < [key(card) for card in best]:
-                best = play
-    assert best is not None
-    return tuple(best)
+    return Follows(order, hand, lead).lowest(partial(default_key, order.ruleset, order.level))
 
 
 def multisets(pool: Sequence[Card], size: int) -> Iterator[tuple[Card, ...]]:

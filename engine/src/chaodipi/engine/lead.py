@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from chaodipi.engine.cards import Card, Suit
 from chaodipi.engine.errors import RuleError
+from chaodipi.engine.multiset import doubles, pack, triples
 from chaodipi.engine.order import Order
-from chaodipi.engine.shapes import Component, Shape, decompose, runs_of, shape_of, take_510k
+from chaodipi.engine.shapes import Component, Shape, decompose, shape_of, take_510k
 
 __all__ = ["LeadResult", "check_lead", "lead_shape"]
 
@@ -60,7 +61,7 @@ def check_lead(order: Order, cards: Sequence[Card], others: Sequence[Sequence[Ca
     whole = order.sort(cards)
     if not shape.is_throw:
         return LeadResult(whole)
-    held = [order.of_class(hand, shape.cls) for hand in others]
+    held = [pack(hand) & order.fields[shape.cls] for hand in others]
     beaten = [part for part in shape.components if _is_beaten(order, shape.cls, part, held)]
     if not beaten:
         return LeadResult(whole, throw=True)
@@ -74,13 +75,15 @@ def check_lead(order: Order, cards: Sequence[Card], others: Sequence[Sequence[Ca
     return LeadResult(forced.cards, throw=True, failed=True, beaten=tuple(part.cards for part in beaten))
 
 
-def _is_beaten(order: Order, cls: Suit, part: Component, held: Sequence[Sequence[Card]]) -> bool:
-    """Whether one other hand holds the same kind in class *cls*, strictly higher."""
+def _is_beaten(order: Order, cls: Suit, part: Component, held: Sequence[int]) -> bool:
+    """Whether one of the hands *held*, which are of class *cls*, has the same kind, strictly higher."""
     for hand in held:
-        available = order.pairs_of(hand, part.copies)
-        if part.length > 1:
-            if any(size > part.size for size, _ in runs_of(order, cls, available, part.length)):
+        kinds = hand if part.copies == 1 else doubles(hand) if part.copies == 2 else triples(hand)
+        if part.length == 1:
+            if kinds & order.above[part.cards[0]]:
                 return True
-        elif any(order.strength(card) > part.top for card in available):
+        elif kinds and any(
+            run.size > part.size and kinds & run.kinds == run.kinds for run in order.runs(cls, part.length)
+        ):
             return True
     return False

@@ -11,14 +11,17 @@ Rules: annex F1, F2, F4, F5; S0-18, S2b-08 to S2b-15, S1-83 to S1-91, S4-47, S4-
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
+from typing import NamedTuple
 
 from chaodipi.engine.cards import HEART_FIVE, SUITS, Card, Rank, Suit
+from chaodipi.engine.multiset import fields_of, kinds_of
 from chaodipi.engine.ruleset import Ruleset
 
-__all__ = ["TRUMPS", "Order", "Slot", "order_for"]
+__all__ = ["TRUMPS", "Order", "Run", "Slot", "order_for"]
 
 TRUMPS = Suit.NO_TRUMP
 """The class of the trumps, whatever the trump suit is."""
@@ -33,6 +36,17 @@ class Slot:
 
 
 Track = tuple[Slot, ...]
+
+
+class Run(NamedTuple):
+    """Neighbouring places of one track with one card on each: what a tractor may be made of."""
+
+    kinds: int
+    """Its faces, as :mod:`chaodipi.engine.multiset` writes them."""
+    size: int
+    """What a tractor of these cards is compared by (F5)."""
+    cards: tuple[Card, ...]
+    """Highest place first."""
 
 
 class Order:
@@ -51,6 +65,15 @@ class Order:
         self._classes = {card: self._class_of(card) for card in Card}
         self._strengths = {card: self._strength_of(card) for card in Card}
         self._keys = {card: self._key_of(card) for card in Card}
+        members = {cls: [card for card in Card if self._classes[card] == cls] for cls in (*SUITS, TRUMPS)}
+        self.fields = {cls: fields_of(cards) for cls, cards in members.items()}
+        """Mask of each class: ``packed & fields[cls]`` are the cards of that class."""
+        self.above = {
+            card: fields_of(other for other in members[self._classes[card]] if self._strengths[other] > strength)
+            for card, strength in self._strengths.items()
+        }
+        """Mask of the cards of a card's class that are stronger than it."""
+        self._runs: dict[tuple[Suit, int], tuple[Run, ...]] = {}
         self.tracks: dict[Suit, tuple[Track, ...]] = {cls: self._tracks_of(cls) for cls in (*SUITS, TRUMPS)}
 
     def class_of(self, card: Card) -> Suit:
@@ -77,9 +100,23 @@ class Order:
         classes = self._classes
         return [card for card in cards if classes[card] == cls]
 
+    def runs(self, cls: Suit, length: int) -> tuple[Run, ...]:
+        """Every run of exactly *length* places in class *cls*, the highest of each track first."""
+        runs = self._runs.get((cls, length))
+        if runs is None:
+            runs = self._runs[cls, length] = tuple(self._runs_of(cls, length))
+        return runs
+
     def pairs_of(self, cards: Iterable[Card], copies: int = 2) -> frozenset[Card]:
         """Cards of which *cards* hold at least *copies* identical copies (F3)."""
         return frozenset(card for card, count in Counter(cards).items() if count >= copies)
+
+    def _runs_of(self, cls: Suit, length: int) -> Iterator[Run]:
+        for track in self.tracks[cls]:
+            for start in range(len(track) - length + 1):
+                for cards in product(*(slot.cards for slot in track[start : start + length])):
+                    if len(set(cards)) == length:  # no ace both high and low (S1-87)
+                        yield Run(kinds_of(cards), track[start].size, cards)
 
     # -- tables ------------------------------------------------------------------------------------
 

@@ -1,14 +1,15 @@
 """What a set of cards of one class is made of: singles, pairs, tractors, 510K (牌型).
 
-Rules: annex F4 to F6; S1-83 to S1-93, S2b-12 to S2b-15; Q14, Q58, Q62, Q116, Q131, Q132.
+Rules: annex F4 to F6; S1-83 to S1-93, S2b-12 to S2b-15; Q14, Q17, Q58, Q62, Q116, Q131, Q132.
 """
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import cached_property, lru_cache
 
 from chaodipi.engine.cards import HEART_FIVE, Card, Rank, Suit
+from chaodipi.engine.multiset import doubles, faces, kinds_of, pack, triples, unpack
 from chaodipi.engine.order import TRUMPS, Order
 
 __all__ = ["Component", "Shape", "decompose", "longest_run", "runs_of", "shape_of", "take_510k"]
@@ -36,7 +37,7 @@ class Component:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shape:
     """The class of a set of cards and its components, biggest kind first."""
 
@@ -54,10 +55,18 @@ class Shape:
         kind = self.components[0].kind
         return kind if kind in ("510k", "double_510k") else None
 
-    def tractors(self) -> list[int]:
-        """Lengths of the led pair tractors, longest first."""
-        return sorted((c.length for c in self.components if c.kind == "tractor"), reverse=True)
+    @cached_property
+    def runs(self) -> tuple[tuple[int, int], ...]:
+        """(copies, length) of the tractors: triple tractors first, the longest of each kind first."""
+        found = [(part.copies, part.length) for part in self.components if part.length > 1]
+        return tuple(sorted(found, reverse=True))
 
+    @cached_property
+    def triple_count(self) -> int:
+        """Triples outside triple tractors."""
+        return sum(part.kind == "triple" for part in self.components)
+
+    @cached_property
     def pair_count(self) -> int:
         """Pairs outside tractors; a double 510K counts as three (F8.3)."""
         return sum(1 if c.kind == "pair" else 3 if c.kind == "double_510k" else 0 for c in self.components)
@@ -73,53 +82,51 @@ def runs_of(
     Yield ``(size, cards)`` of every run of exactly *length* neighbouring places that *available*
     fills, one card a place, highest places first; a run may be part of a longer one.
     """
-    for track in order.tracks[cls]:
-        filled = [tuple(card for card in slot.cards if card in available) for slot in track]
-        for start in range(len(track) - length + 1):
-            window = filled[start : start + length]
-            if all(window):
-                for cards in product(*window):
-                    if len(set(cards)) == length:  # no ace both high and low (S1-87)
-                        yield track[start].size, cards
+    kinds = kinds_of(available)
+    for run in order.runs(cls, length):
+        if kinds & run.kinds == run.kinds:
+            yield run.size, run.cards
 
 
-def longest_run(order: Order, cls: Suit, available: Collection[Card]) -> int:
-    """Number of places of the longest run that *available* fills; 0 or 1 means no tractor."""
-    if len(available) < 2:
-        return len(available)
-    best = 0
-    for track in order.tracks[cls]:
-        run: list[Card] = []
-        for slot in track:
-            cards = [card for card in slot.cards if card in available and card not in run]
-            run = [*run, cards[0]] if cards else []
-            best = max(best, len(run))
-    return best
+def longest_run(order: Order, cls: Suit, kinds: int) -> int:
+    """Number of places of the longest run that *kinds* fill; 0 or 1 means no tractor."""
+    most = kinds.bit_count()
+    length = min(most, 1)
+    while length < most and any(kinds & run.kinds == run.kinds for run in order.runs(cls, length + 1)):
+        length += 1
+    return length
 
 
 def decompose(order: Order, cls: Suit, cards: Iterable[Card]) -> tuple[Component, ...]:
-    """The components of *cards*, all of class *cls*: longest tractors, then pairs, then singles (F6)."""
-    counts = Counter(cards)
+    """
+    The components of *cards*, all of class *cls* (F6): longest tractors, then pairs, then singles;
+    where triples are a pattern, triple tractors and triples before them.
+    """
+    left = pack(cards)
     parts: list[Component] = []
-    for copies in (3, 2) if order.ruleset.triples else (2,):
-        while True:
-            available = {card for card, count in counts.items() if count >= copies}
-            if not available:
-                break
-            length = longest_run(order, cls, available)
-            if length < 2:
-                break
-            # Ties go to the higher top, then to the lower suit (Q131): the first best in C D H S order.
-            size, run = min(runs_of(order, cls, available, length), key=lambda r: (-r[0], [int(c) for c in r[1]]))
-            parts.append(_component(order, run, copies, size))
-            for card in run:
-                counts[card] -= copies
-        for card in order.sort(available):
-            parts.append(_component(order, (card,), copies, order.strength(card)))
-            counts[card] -= copies
-    for card in order.sort(counts.elements()):
+    if doubles(left):
+        for copies in (3, 2) if order.ruleset.triples else (2,):
+            left = _take_alike(order, cls, left, copies, parts)
+    for card in order.sort(unpack(left)):
         parts.append(_component(order, (card,), 1, order.strength(card)))
     return tuple(parts)
+
+
+def _take_alike(order: Order, cls: Suit, left: int, copies: int, parts: list[Component]) -> int:
+    """Take the tractors of *copies* identical cards out of *left*, then what else is alike; what remains."""
+    while True:
+        kinds = triples(left) if copies == 3 else doubles(left)
+        length = longest_run(order, cls, kinds)
+        if length < 2:
+            break
+        # Ties go to the higher top, then to the lower suit (Q131): the first best in C D H S order.
+        held = [run for run in order.runs(cls, length) if kinds & run.kinds == run.kinds]
+        best = min(held, key=lambda run: (-run.size, run.cards))
+        parts.append(_component(order, best.cards, copies, best.size))
+        left -= best.kinds * copies
+    for card in order.sort(faces(kinds)):
+        parts.append(_component(order, (card,), copies, order.strength(card)))
+    return left - kinds * copies
 
 
 def _component(order: Order, run: Sequence[Card], copies: int, size: int) -> Component:
@@ -135,13 +142,18 @@ def shape_of(order: Order, cards: Sequence[Card]) -> Shape | None:
     A 5, 10, K of one suit and class, or two of each, are one component where the ruleset plays
     510K; so is the heart five with side heart 10 and K where that is allowed (Q62, Q132).
     """
+    return _shape(order, tuple(cards))
+
+
+@lru_cache(maxsize=512)
+def _shape(order: Order, cards: tuple[Card, ...]) -> Shape | None:
+    # Remembered, because one lead is asked for by its check, by three followers and by the winner.
     pattern = _pattern_510k(order, cards)
     if pattern is not None:
         return pattern
-    classes = {order.class_of(card) for card in cards}
-    if len(classes) != 1:
+    cls = order.class_of(cards[0])
+    if pack(cards) & ~order.fields[cls]:
         return None
-    cls = classes.pop()
     return Shape(cls, decompose(order, cls, cards))
 
 

@@ -1,17 +1,16 @@
 """Who wins a trick: cover, figure, ruff.
 
-Rules: annex F9; S1-71 to S1-79, S1-88 to S1-96, S2b-25, S2b-32 to S2b-37; Q18, Q55 to Q57, Q60, Q61.
+Rules: annex F9; S1-71 to S1-79, S1-88 to S1-96, S2b-25, S2b-32 to S2b-37; Q18, Q55 to Q57, Q60, Q61, Q117.
 """
 
 from collections.abc import Sequence
 
 from chaodipi.engine.cards import Card, Suit
+from chaodipi.engine.multiset import doubles, faces, pack, triples
 from chaodipi.engine.order import TRUMPS, Order
-from chaodipi.engine.shapes import Shape, class_510k, decompose, longest_run, runs_of, shape_of, take_510k
+from chaodipi.engine.shapes import Shape, class_510k, decompose, longest_run, shape_of, take_510k
 
 __all__ = ["winner_index"]
-
-Figure = tuple[int, ...]
 
 
 def winner_index(order: Order, plays: Sequence[Sequence[Card]], *, around_510k: bool = True) -> int:
@@ -35,56 +34,69 @@ def winner_index(order: Order, plays: Sequence[Sequence[Card]], *, around_510k: 
         if rest is not None:
             return _winner_on_510k(order, lead, plays, rest)
     best = 0
-    best_figure = () if lead.is_throw else _figure(order, lead, lead.cls, plays[0])
+    best_figure = 0 if lead.is_throw else _figure(order, lead, lead.cls, plays[0])
     ruffed = False
+    trumps, led = ~order.fields[TRUMPS], ~order.fields[lead.cls]
     for index, play in enumerate(plays[1:], 1):
-        classes = {order.class_of(card) for card in play}
-        if len(classes) != 1:
+        packed = pack(play)
+        if not packed & led:
+            # Within the led class only a single pattern can be beaten: a good throw stands (S1-79).
+            if lead.is_throw or ruffed:
+                continue
+            cls = lead.cls
+        elif packed & trumps or lead.cls == TRUMPS:
             continue
-        cls = classes.pop()
-        ruff = cls == TRUMPS and lead.cls != TRUMPS
-        # Within the led class only a single pattern can be beaten: a good throw stands (S1-79).
-        if not ruff and (cls != lead.cls or lead.is_throw or ruffed):
-            continue
+        else:
+            cls = TRUMPS
         figure = _figure(order, lead, cls, play)
-        if figure is None:
-            continue
-        if (ruff and not ruffed) or best_figure is None or figure > best_figure:
-            best, best_figure, ruffed = index, figure, ruff or ruffed
+        ruff = cls != lead.cls
+        if figure is not None and ((ruff and not ruffed) or best_figure is None or figure > best_figure):
+            best, best_figure, ruffed = index, figure, ruff
     return best
 
 
-def _figure(order: Order, lead: Shape, cls: Suit, play: Sequence[Card]) -> Figure | None:
-    """The one figure that *play* is compared by, or None if it does not cover the lead."""
-    tractors = lead.tractors()
-    pairs = order.pairs_of(play)
-    if not _covers(order, cls, pairs, tractors, lead.pair_count()):
+def _figure(order: Order, lead: Shape, cls: Suit, play: Sequence[Card]) -> int | None:
+    """
+    The one figure that *play* is compared by, or None if it does not cover the lead.
+
+    It is the top of the highest kind that was led: triple tractor, tractor, triple, pair, single (Q56, Q117).
+    """
+    if not lead.runs and not lead.triple_count and not lead.pair_count:
+        return max(map(order.strength, play))
+    packed = pack(play)
+    threes, twos = triples(packed), doubles(packed)
+    if not _covers(order, cls, threes, twos, lead, lead.runs):
         return None
-    if tractors:
+    if lead.runs:
+        copies, length = lead.runs[0]
         if order.ruleset.ruff_longest_tractor:
-            length = longest_run(order, cls, pairs)
-            return (length, max(size for size, _ in runs_of(order, cls, pairs, length)))
-        return (_best_top(order, cls, pairs, tractors, lead.pair_count()),)
-    if lead.pair_count():
-        return (max(order.strength(card) for card in pairs),)
-    return (max(order.strength(card) for card in play),)
+            longest = longest_run(order, cls, twos)
+            held = (run.size for run in order.runs(cls, longest) if twos & run.kinds == run.kinds)
+            return 256 * longest + max(held)
+        kinds = threes if copies == 3 else twos
+        return max(
+            run.size
+            for run in order.runs(cls, length)
+            if kinds & run.kinds == run.kinds
+            and _covers(order, cls, threes & ~run.kinds, twos & ~run.kinds, lead, lead.runs[1:])
+        )
+    return max(map(order.strength, faces(threes if lead.triple_count else twos)))
 
 
-def _covers(order: Order, cls: Suit, pairs: frozenset[Card], tractors: Sequence[int], count: int) -> bool:
-    """Whether *pairs* split into disjoint tractors of the lengths *tractors* and *count* further pairs (Q55)."""
-    if not tractors:
-        return len(pairs) >= count
+def _covers(order: Order, cls: Suit, threes: int, twos: int, lead: Shape, runs: tuple[tuple[int, int], ...]) -> bool:
+    """
+    Whether *threes* and *twos* split into the tractors *runs*, and the triples and pairs of *lead* (Q55).
+
+    A triple may stand for a pair, never the other way (Q117).
+    """
+    if not runs:
+        triple_count = lead.triple_count
+        return threes.bit_count() >= triple_count and twos.bit_count() >= triple_count + lead.pair_count
+    copies, length = runs[0]
+    kinds = threes if copies == 3 else twos
     return any(
-        _covers(order, cls, pairs - set(run), tractors[1:], count) for _, run in runs_of(order, cls, pairs, tractors[0])
-    )
-
-
-def _best_top(order: Order, cls: Suit, pairs: frozenset[Card], tractors: Sequence[int], count: int) -> int:
-    """Top of the best tractor of the longest led length that stands in a valid cover (Q56)."""
-    return max(
-        size
-        for size, run in runs_of(order, cls, pairs, tractors[0])
-        if _covers(order, cls, pairs - set(run), tractors[1:], count)
+        kinds & run.kinds == run.kinds and _covers(order, cls, threes & ~run.kinds, twos & ~run.kinds, lead, runs[1:])
+        for run in order.runs(cls, length)
     )
 
 
@@ -97,11 +109,9 @@ def _winner_on_510k(order: Order, lead: Shape, plays: Sequence[Sequence[Card]], 
     parts = decompose(order, lead.cls, rest)
     covered = Shape(lead.cls, parts) if parts else None
     for index, play in enumerate(plays[1:], 1):
-        left = list(play)
-        if any(order.class_of(card) != TRUMPS for card in play) or any(left.count(card) < copies for card in wanted):
+        if any(order.class_of(card) != TRUMPS for card in play) or any(play.count(card) < copies for card in wanted):
             continue
-        for card in wanted * copies:
-            left.remove(card)
-        if covered is None or _covers(order, TRUMPS, order.pairs_of(left), covered.tractors(), covered.pair_count()):
+        packed = pack(play) - pack(wanted) * copies
+        if covered is None or _covers(order, TRUMPS, triples(packed), doubles(packed), covered, covered.runs):
             return index
     return 0
