@@ -20,6 +20,7 @@ from chaodipi.engine.follow import ChoiceSet, Follows, check_follow, default_fol
 from chaodipi.engine.game import Game
 from chaodipi.engine.lead import LeadResult, check_lead
 from chaodipi.engine.legal import LegalActions
+from chaodipi.engine.match import Match
 from chaodipi.engine.order import TRUMPS, Order, order_for
 from chaodipi.engine.ruleset import Ruleset, preset_names, resolve, ruleset_of
 from chaodipi.engine.scoring import Position, Settlement, dig_multiplier, settle
@@ -31,9 +32,9 @@ from chaodipi.engine.view import View
 
 __all__ = [
     "Action", "ActionKind", "Bury", "Card", "ChoiceSet", "Component", "Deal", "EngineError", "Event",
-    "Follows", "Game", "LeadResult", "LegalActions", "MalformedError", "Order", "Pass", "Phase", "Play", "Position",
-    "Rank", "RuleError", "Ruleset", "RulesetError", "Seat", "Settlement", "Setup", "Shape", "Show", "ShowKind",
-    "Side", "Suit", "TRUMPS", "View", "check_follow", "check_lead", "deck", "default_follow", "dig_multiplier",
-    "format_cards", "legal_follows", "legal_shows", "order_for", "parse_cards", "points_of", "preset_names",
-    "resolve", "ruleset_of", "settle", "shape_of", "visible", "winner_index",
+    "Follows", "Game", "LeadResult", "LegalActions", "MalformedError", "Match", "Order", "Pass", "Phase", "Play",
+    "Position", "Rank", "RuleError", "Ruleset", "RulesetError", "Seat", "Settlement", "Setup", "Shape", "Show",
+    "ShowKind", "Side", "Suit", "TRUMPS", "View", "check_follow", "check_lead", "deck", "default_follow",
+    "dig_multiplier", "format_cards", "legal_follows", "legal_shows", "order_for", "parse_cards", "points_of",
+    "preset_names", "resolve", "ruleset_of", "settle", "shape_of", "visible", "winner_index",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from chaodipi.engine.follow import Follows
 from chaodipi.engine.judge_play import play_script
 from chaodipi.engine.judge_read import Fields, read_positions, read_ruleset
 from chaodipi.engine.lead import check_lead
+from chaodipi.engine.match import GAMES_TO_WIN, ahead_at_time
 from chaodipi.engine.order import TRUMPS, Order, order_for
 from chaodipi.engine.ruleset import KEYS, Ruleset
 from chaodipi.engine.scoring import Position, dig_multiplier, settle
@@ -310,17 +311,51 @@ def _position(position: Position) -> Result:
 
 
 def _match(fields: Fields) -> Result:
-    """One game decides the match in the presets played here (Q89)."""
-    read_ruleset(fields)
-    games = fields.get("games")
-    for ignored in ("risen", "payouts", "on_stage", "time_up", "deals_played", "deals_set"):
+    """What ends the match, by ``ruleset.match``; what does not matter there is not looked at."""
+    ended = _MATCHES[read_ruleset(fields).match](fields)
+    for ignored in ("games", "risen", "payouts", "on_stage", "time_up", "deals_played", "deals_set"):
         fields.optional(ignored)
-    if not isinstance(games, Mapping) or set(games) != {"02", "13"}:
-        raise MalformedError("FIELD_INVALID", "an object with the games of 02 and 13", "games")
-    if any(type(count) is not int or count < 0 for count in games.values()):
-        raise MalformedError("FIELD_INVALID", "games won are whole numbers from 0", "games")
-    won = [side.text for side in Side if games[side.text] >= 1]
+    return ended
+
+
+def _match_of_one_game(fields: Fields) -> Result:
+    """One game decides (Q89)."""
+    games = _of_sides(fields, "games", least=0)
+    won = [side.text for side in Side if games[side] >= 1]
     return {"over": bool(won), "winner": won[0] if len(won) == 1 else None}
+
+
+def _match_of_three(fields: Fields) -> Result:
+    """Two games, or at time who is ahead in games, then levels, then the side on stage (S4-06 to S4-08, Q90)."""
+    games = _of_sides(fields, "games", least=0)
+    time_up = fields.flag("time_up")
+    won = [side for side in Side if games[side] >= GAMES_TO_WIN]
+    if len(won) > 1:
+        raise MalformedError("FIELD_INVALID", "the match ends with the second game of one side", "games")
+    if won or not time_up:
+        return {"over": bool(won), "winner": won[0].text if won else None}
+    risen = _of_sides(fields, "risen")
+    level = games[Side.SIDE_02] == games[Side.SIDE_13] and risen[Side.SIDE_02] == risen[Side.SIDE_13]
+    if level and not fields.has("on_stage"):
+        raise MalformedError("FIELD_MISSING", "level games and levels: the side on stage last wins", "on_stage")
+    on_stage = fields.choice("on_stage", tuple(side.text for side in Side), "02") if fields.has("on_stage") else None
+    winner = ahead_at_time(games, risen, None if on_stage is None else Side(("02", "13").index(on_stage)))
+    return {"over": True, "winner": None if winner is None else winner.text}
+
+
+_MANY = 1_000_000
+_MATCHES: dict[str, Callable[[Fields], Result]] = {"game": _match_of_one_game, "best_of_three": _match_of_three}
+"""One row for each value of ``ruleset.match`` that is played; ``NOT_PLAYED`` in the ruleset refuses the rest."""
+
+
+def _of_sides(fields: Fields, name: str, least: int = -_MANY) -> dict[Side, int]:
+    """A whole number of each side."""
+    given = fields.get(name)
+    if not isinstance(given, Mapping) or set(given) != {side.text for side in Side}:
+        raise MalformedError("FIELD_INVALID", f"an object with {name} of 02 and 13", name)
+    if any(type(value) is not int or not least <= value <= _MANY for value in given.values()):
+        raise MalformedError("FIELD_INVALID", f"{name}: whole numbers from {least} to {_MANY}", name)
+    return {side: given[side.text] for side in Side}
 
 
 OPERATIONS: dict[str, Callable[[Fields], Result]] = {

@@ -368,7 +368,7 @@ NOT_PLAYED: dict[str, tuple[Any, ...]] = {
     "laps": (2, 3),
     "past_ace": ("next_lap", "flag", "wrap"),
     "payout": ("bao",),
-    "match": ("deals", "best_of_three"),
+    "match": ("deals",),
     "irregularities": ("dark", "timed"),
 }
 """Values that have their place in a ruleset but no rules in the engine yet."""
