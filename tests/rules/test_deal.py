@@ -412,7 +412,7 @@ def test_what_a_seat_sees():
     assert visible(Passed(Seat.S1, Phase.STIR), Seat.S0) is not None
     assert visible(BottomTaken(Seat.S1, cards, 2), Seat.S3) == BottomTaken(Seat.S1, (), 2)
     assert visible(Buried(Seat.S1, cards, 2), Seat.S1) == Buried(Seat.S1, cards, 2)
-    dark = Shown(Seat.S1, ShowKind.DECLARATION, cards[:1], None, hidden=True)
+    dark = Shown(Seat.S1, ShowKind.DECLARATION, cards[:1], None, True, Phase.DECLARE)
     assert visible(dark, Seat.S2).cards == ()
     assert visible(dark, Seat.S1) is dark
 

@@ -21,10 +21,11 @@ from chaodipi.engine.events import (
     ShowKind,
     Shown,
     TrickEnded,
+    TrumpRevealed,
     WindowClosed,
     visible,
 )
-from chaodipi.engine.ruleset import preset_names, resolve
+from chaodipi.engine.ruleset import Ruleset, preset_names, resolve
 from chaodipi.engine.scoring import Position, settle
 from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
@@ -45,17 +46,28 @@ EVENTS: list[Event] = [
     DealStarted(Seat.S2, None, (Rank.TWO, Rank.ACE), None, True, 2),
     DealStarted(Seat.S1, Seat.S1, (Rank.TEN, None), Side.SIDE_13, False, 0),
     CardsDrawn(Seat.S0, parse_cards("S9"), (1, 1, 0, 0)),
-    *(Shown(Seat.S3, kind, parse_cards("D2 D2"), None, False) for kind in ShowKind),
-    Shown(Seat.S3, ShowKind.STIR, parse_cards("H5 H5"), Suit.SPADES, False),
-    Shown(Seat.S3, ShowKind.OVERCALL, (), None, True),
+    *(Shown(Seat.S3, kind, parse_cards("D2 D2"), None, False, Phase.DECLARE) for kind in ShowKind),
+    Shown(Seat.S3, ShowKind.STIR, parse_cards("H5 H5"), Suit.SPADES, False, Phase.STIR),
+    Shown(Seat.S3, ShowKind.LOOKING_BACK, parse_cards("D2 D2"), None, True, Phase.STIR),
+    Shown(Seat.S3, ShowKind.OVERCALL, (), None, True, Phase.DECLARE),
     Passed(Seat.S1, Phase.DECLARE),
     Passed(Seat.S1, Phase.STIR),
     WindowClosed(Seat.S2, Suit.NO_TRUMP, None, parse_cards("C3 rj"), True, (25, 25, 25, 25)),
-    WindowClosed(Seat.S2, Suit.HEARTS, Rank.KING, (), False, (25, 25, 25, 25)),
+    WindowClosed(Seat.S2, Suit.HEARTS, Rank.KING, (), False, (25, 25, 25, 25), Seat.S1),
+    WindowClosed(Seat.S2, None, Rank.KING, (), False, (25, 25, 25, 25), Seat.S2, hidden=True),
     BottomTaken(Seat.S2, (), 8),
     BottomTaken(Seat.S0, parse_cards("C3 C4"), 2),
+    BottomTaken(Seat.S0, parse_cards("C3 C4 S2 S2"), 4, parse_cards("S2 S2")),
     Buried(Seat.S2, (), 8),
     Buried(Seat.S0, parse_cards("C3 C4"), 2),
+    TrumpRevealed(
+        Suit.SPADES,
+        Rank.TWO,
+        (
+            Shown(Seat.S3, ShowKind.DECLARATION, parse_cards("D2"), None, False, Phase.DECLARE),
+            Shown(Seat.S1, ShowKind.STIR, parse_cards("H5 H5"), Suit.SPADES, False, Phase.STIR),
+        ),
+    ),
     Played(Seat.S3, parse_cards("bj rj"), None),
     Played(Seat.S3, parse_cards("S9"), parse_cards("SA S9")),
     *(
@@ -85,7 +97,7 @@ def test_events_survive_the_wire(event: Event) -> None:
 def test_every_kind_of_event_is_tried() -> None:
     named = {name for name in seat_pb2.SeatEvent.DESCRIPTOR.fields_by_name if name != "seq"}
     tried = {message.WhichOneof("event") for event in EVENTS if (message := wire.event_to_wire(event)) is not None}
-    assert named - tried == {"trump_revealed", "cards_returned", "fault_recorded", "presence_changed"}
+    assert named - tried == {"cards_returned", "fault_recorded", "presence_changed"}
 
 
 def test_seats_and_sides_start_at_one() -> None:
@@ -111,18 +123,22 @@ def test_unknown_events_are_skipped() -> None:
     assert wire.event_from_wire(seat_pb2.SeatEvent(seq=1), View(resolve("ming_chao"), Seat.S0)) is None
 
 
-def _mixed_deal(preset: str, seed: int) -> Deal:
+DARK = {"dark": True, "stir_strength": "blind", "show_once": True, "blind_stir_fail": 80}
+RULESETS = [*map(resolve, preset_names()), resolve("ming_chao", DARK)]
+
+
+def _mixed_deal(ruleset: Ruleset, seed: int) -> Deal:
     cards = list(deck(2))
     random.Random(seed).shuffle(cards)
     dealer = Seat(seed % 4)
     level = Rank(2 + seed % 13)
-    return Deal(Setup(resolve(preset), tuple(cards), dealer, dealer, (level, level), dealer.side, False))
+    return Deal(Setup(ruleset, tuple(cards), dealer, dealer, (level, level), dealer.side, False))
 
 
-@pytest.mark.parametrize("preset", preset_names())
+@pytest.mark.parametrize("ruleset", RULESETS, ids=lambda ruleset: ruleset.name)
 @pytest.mark.parametrize("seed", range(6))
-def test_views_folded_through_the_wire_equal_the_observation(preset: str, seed: int) -> None:
-    deal = _mixed_deal(preset, seed)
+def test_views_folded_through_the_wire_equal_the_observation(ruleset: Ruleset, seed: int) -> None:
+    deal = _mixed_deal(ruleset, seed)
     bots = {seat: RandomBot(f"wire/{seed}", seat) for seat in SEATS}
     views = {seat: View(deal.ruleset, seat) for seat in SEATS}
     told = 0

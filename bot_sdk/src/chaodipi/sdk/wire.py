@@ -26,6 +26,7 @@ from chaodipi.engine.events import (
     Shown,
     Sizes,
     TrickEnded,
+    TrumpRevealed,
     WindowClosed,
 )
 from chaodipi.engine.follow import ChoiceSet
@@ -189,18 +190,14 @@ def _levels(
     ]
 
 
-def _shown(
-    seat: Seat, kind: ShowKind, cards: Iterable[Card], named: Suit | None, hidden: bool, phase: Phase | None = None
-) -> seat_pb2.CardsShown:
-    if phase is None:
-        phase = Phase.STIR if kind is ShowKind.STIR else Phase.DECLARE
+def _shown(event: Shown) -> seat_pb2.CardsShown:
     return seat_pb2.CardsShown(
-        seat=seat_to_wire(seat),
-        kind=_any(_SHOW_KINDS[kind]),
-        cards=_ints(cards),
-        named=_any(named),
-        hidden=hidden,
-        phase=_any(phase),
+        seat=seat_to_wire(event.seat),
+        kind=_any(_SHOW_KINDS[event.kind]),
+        cards=_ints(event.cards),
+        named=_any(event.named),
+        hidden=event.hidden,
+        phase=_any(event.phase),
     )
 
 
@@ -221,7 +218,6 @@ def event_to_wire(
     dealer: Seat | None = None,
     bookings: Iterable[Booked] = (),
     by_host: bool = False,
-    phase_of_show: Phase | None = None,
 ) -> seat_pb2.SeatEvent | None:
     """
     *event*, as :func:`chaodipi.engine.events.visible` lets the receiver know it, as message *seq*.
@@ -234,7 +230,6 @@ def event_to_wire(
         board_commitment: For DealStarted.
         settlement, dealer, bookings: For DealEnded: what it changed, and of whose deal.
         by_host: The host acted in the seat's place (burials and plays).
-        phase_of_show: Phase in which cards were shown; None: told by the kind of showing.
     """
     out = seat_pb2.SeatEvent(seq=seq)
     match event:
@@ -246,8 +241,14 @@ def event_to_wire(
             out.trick_ended.CopyFrom(seat_pb2.TrickEnded(winner=seat_to_wire(winner), points=points, score=score))
         case Passed(seat=seat, phase=phase):
             out.passed.CopyFrom(seat_pb2.Passed(seat=seat_to_wire(seat), phase=_any(phase)))
-        case Shown(seat=seat, kind=kind, cards=cards, named=named, hidden=hidden):
-            out.cards_shown.CopyFrom(_shown(seat, kind, cards, named, hidden, phase_of_show))
+        case Shown():
+            out.cards_shown.CopyFrom(_shown(event))
+        case TrumpRevealed(trump=trump, level=level, showings=showings):
+            revealed = seat_pb2.TrumpRevealed(
+                showings=[_shown(showing) for showing in showings],
+                trump=cards_pb2.Trump(suit=_any(trump), level=int(level or 0)),
+            )
+            out.trump_revealed.CopyFrom(revealed)
         case WindowClosed():
             out.window_closed.CopyFrom(
                 seat_pb2.WindowClosed(
@@ -257,10 +258,12 @@ def event_to_wire(
                     turned=_ints(event.turned),
                     undeclared=event.undeclared,
                     hand_sizes=event.sizes,
+                    caller=seat_to_wire(event.caller),
                 )
             )
         case BottomTaken(seat=seat, cards=cards, count=count):
             taken = seat_pb2.BottomTaken(seat=seat_to_wire(seat), cards=_ints(cards), count=count)
+            taken.already_shown.extend(_ints(event.already_shown))
             out.bottom_taken.CopyFrom(taken)
         case Buried(seat=seat, cards=cards, count=count):
             buried = seat_pb2.Buried(seat=seat_to_wire(seat), cards=_ints(cards), count=count, by_host=by_host)
@@ -366,12 +369,21 @@ def _read_drawn(m: seat_pb2.CardsDrawn, view: View) -> Event:
     return CardsDrawn(view.seat, cards_from_wire(m.cards), _sizes(m.hand_sizes))
 
 
-def _read_shown(m: seat_pb2.CardsShown, view: View) -> Event:
+def _read_shown(m: seat_pb2.CardsShown, view: View) -> Shown:
     kind = _SHOW_KINDS_BACK.get(int(m.kind))
+    phase = Phase(m.phase) if m.phase else view.phase
     if kind is None:
-        first = ShowKind.DECLARATION if view.standing is None else ShowKind.OVERCALL
-        kind = ShowKind.STIR if view.phase == Phase.STIR else first
-    return Shown(_need_seat(m.seat), kind, cards_from_wire(m.cards), _suit(m.named), m.hidden)
+        first = ShowKind.OVERCALL if view.shown else ShowKind.DECLARATION
+        kind = ShowKind.STIR if phase == Phase.STIR else first
+    return Shown(_need_seat(m.seat), kind, cards_from_wire(m.cards), _suit(m.named), m.hidden, phase)
+
+
+def _read_revealed(m: seat_pb2.TrumpRevealed, view: View) -> Event:
+    trump = _suit(m.trump.suit)
+    if trump is None:
+        raise MalformedError("FIELD_INVALID", f"trump {m.trump.suit} is none of 1 to 5", "trump")
+    level = Rank(m.trump.level) if m.trump.level else None
+    return TrumpRevealed(trump, level, tuple(_read_shown(showing, view) for showing in m.showings))
 
 
 def _read_passed(m: seat_pb2.Passed, view: View) -> Event:
@@ -379,14 +391,16 @@ def _read_passed(m: seat_pb2.Passed, view: View) -> Event:
 
 
 def _read_closed(m: seat_pb2.WindowClosed, view: View) -> Event:
-    trump = _suit(m.trump) or Suit.NO_TRUMP
+    trump = _suit(m.trump)
     level = Rank(m.level) if m.level else None
     turned = cards_from_wire(m.turned)
-    return WindowClosed(_need_seat(m.dealer), trump, level, turned, m.undeclared, _sizes(m.hand_sizes))
+    sizes = _sizes(m.hand_sizes)
+    caller = seat_from_wire(m.caller)
+    return WindowClosed(_need_seat(m.dealer), trump, level, turned, m.undeclared, sizes, caller, trump is None)
 
 
 def _read_taken(m: seat_pb2.BottomTaken, view: View) -> Event:
-    return BottomTaken(_need_seat(m.seat), cards_from_wire(m.cards), m.count)
+    return BottomTaken(_need_seat(m.seat), cards_from_wire(m.cards), m.count, cards_from_wire(m.already_shown))
 
 
 def _read_buried(m: seat_pb2.Buried, view: View) -> Event:
@@ -425,6 +439,7 @@ _READERS: dict[str, Any] = {
     "bottom_taken": _read_taken,
     "buried": _read_buried,
     "played": _read_played,
+    "trump_revealed": _read_revealed,
     "points_booked": _read_booked,
     "trick_ended": _read_trick,
     "deal_ended": _read_ended,
@@ -462,10 +477,11 @@ def snapshot_from_view(view: View, seq: int = 0, *, deal: int = 1, board_commitm
         asked=[seat_to_wire(asked) for asked in view.asked],
         undeclared=view.undeclared,
         to_act=seat_to_wire(view.to_act),
+        caller=seat_to_wire(view.caller),
+        already_shown=_ints(view.already_shown),
     )
     for s in view.shown:
-        named = s.trump if s.rung in ("H5", "three_jokers", "four_jokers") else None
-        out.showings.append(_shown(s.seat, s.kind, s.cards, named, not s.cards, s.phase))
+        out.showings.append(_shown(Shown(s.seat, s.kind, s.cards, s.named, not view.revealed, s.phase)))
     attempts = {(a.trick, a.seat): a.cards for a in view.attempts}
     for index, trick in enumerate(view.tricks):
         plays = [_played(p.seat, p.cards, attempts.get((index, p.seat), ())) for p in trick.plays]
@@ -493,9 +509,13 @@ def view_from_snapshot(message: seat_pb2.SeatView, ruleset: Ruleset) -> View:
         )
         view.apply(_read_started(started, view))
     view.level = Rank(message.trump.level) if message.trump.level else None
+    view.revealed = not any(shown.hidden for shown in message.showings) and (
+        not ruleset.dark or bool(message.trump.suit)
+    )
     for shown in message.showings:
-        view.phase = Phase.STIR if int(shown.phase) == Phase.STIR else Phase.DECLARE
         view.apply(_read_shown(shown, view))
+    view.caller = seat_from_wire(message.caller)
+    view.already_shown = cards_from_wire(message.already_shown)
     view.dealer = seat_from_wire(message.dealer)
     view._set_trump(_suit(message.trump.suit))
     view.turned = cards_from_wire(message.turned)

@@ -37,6 +37,7 @@ from chaodipi.engine.events import (
     Shown,
     Sizes,
     TrickEnded,
+    TrumpRevealed,
     WindowClosed,
     visible,
 )
@@ -47,7 +48,7 @@ from chaodipi.engine.ruleset import Ruleset, check_playable
 from chaodipi.engine.rungs import turned_trump
 from chaodipi.engine.scoring import dig_multiplier
 from chaodipi.engine.setup import Setup, check_position
-from chaodipi.engine.showing import check_show, legal_shows
+from chaodipi.engine.showing import check_show, failed_stirs, legal_shows, used_cards
 from chaodipi.engine.trick import winner_index
 from chaodipi.engine.view import View
 
@@ -188,7 +189,8 @@ class Deal:
         level = deal.view.level
         deal._emit(
             Positioned(
-                phase, dealer, level, trump, leader, shown, owner, buried, score, tricks_left, _sizes(sizes)
+                phase, dealer, level, trump, leader, shown, owner, buried, score, tricks_left, _sizes(sizes),
+                hidden=ruleset.dark and phase != Phase.LEAD,
             )
         )  # fmt: skip
         return deal
@@ -363,6 +365,7 @@ class Deal:
         elif isinstance(action, Bury):
             self._check_bury(seat, action.cards)
             self._emit(Buried(seat, tuple(sorted(action.cards)), len(action.cards)))
+            self._reveal()
         elif isinstance(action, Play):
             self._play(seat, action.cards)
         else:
@@ -395,7 +398,7 @@ class Deal:
     def _show(self, seat: Seat, show: Show) -> None:
         kind, _, _ = check_show(self.view, seat, show)
         stirring = self.view.phase == Phase.STIR
-        self._emit(Shown(seat, kind, tuple(show.cards), show.named, self.ruleset.dark))
+        self._emit(Shown(seat, kind, tuple(show.cards), show.named, self.ruleset.dark, self.view.phase))
         if stirring:
             self._take_bottom(seat)
             return
@@ -410,8 +413,27 @@ class Deal:
     def _pass(self, seat: Seat) -> None:
         phase = self.view.phase
         self._emit(Passed(seat, phase))
-        if phase == Phase.DECLARE and self._offers is not None:
+        if phase == Phase.STIR:
+            self._reveal()
+        elif self._offers is not None:
             self._deal_on()
+
+    def _reveal(self) -> None:
+        """Publish what was shown in the dark once nobody may stir any more, and book failed stirs (Q36, Q99, Q124)."""
+        view = self.view
+        if view.revealed or view.phase != Phase.LEAD:
+            return
+        assert view.trump is not None
+        shown = tuple(Shown(s.seat, s.kind, s.cards, s.named, False, s.phase) for s in view.shown)
+        self._emit(TrumpRevealed(view.trump, view.level, shown))
+        if self.ruleset.blind_stir_fail:
+            for failed in failed_stirs(view):
+                # The dealer side's failure is the catchers' gain (S0-37, Q37).
+                self._book("blind_stir_failed", failed.seat, self.ruleset.blind_stir_fail)
+
+    def _book(self, kind: str, seat: Seat, points: int) -> None:
+        """Book *points* for the catchers if *seat* is of the dealer side, else against them."""
+        self._emit(Booked(kind, seat, points if self._is_dealer_side(seat) else -points))
 
     def _deal_on(self) -> None:
         """Deal cards until a seat is to be offered a showing; after the last card close the window."""
@@ -499,15 +521,22 @@ class Deal:
     def _fix(self, dealer: Seat, trump: Suit, turned: tuple[Card, ...], *, undeclared: bool) -> None:
         view = self.view
         level = self.setup.levels[dealer.side]
-        self._emit(WindowClosed(dealer, trump, level, turned, undeclared, _sizes(view.hand_sizes)))
+        caller = None if view.standing is None else view.standing.seat
+        hidden = self.ruleset.dark and not undeclared
+        sizes = _sizes(view.hand_sizes)
+        self._emit(WindowClosed(dealer, trump, level, turned, undeclared, sizes, caller, hidden))
         self._offers = None
         if self.ruleset.bottom:
             self._take_bottom(dealer)
 
     def _take_bottom(self, seat: Seat) -> None:
         """*seat* takes the bottom: the dealer's, or the one that was buried last (Q109)."""
-        bottom = self.view.bottom if self.view.bottom is not None else self._bottom
-        self._emit(BottomTaken(seat, bottom, len(bottom)))
+        view = self.view
+        bottom = view.bottom if view.bottom is not None else self._bottom
+        shown: Counter[Card] = Counter()
+        if self.ruleset.dark and self.ruleset.show_once:
+            shown = used_cards(view) & Counter(bottom)
+        self._emit(BottomTaken(seat, bottom, len(bottom), tuple(sorted(shown.elements()))))
 
     # ---- play
 
@@ -521,8 +550,7 @@ class Deal:
         self._emit(Played(seat, lead.played if lead is not None else whole, whole if failed else None))
         if failed and self.ruleset.throw_penalty:
             # The dealer side's mistake is the catchers' gain (S1-81, S1-82, Q52).
-            points = self.ruleset.throw_penalty * len(whole)
-            self._emit(Booked("failed_throw", seat, points if self._is_dealer_side(seat) else -points))
+            self._book("failed_throw", seat, self.ruleset.throw_penalty * len(whole))
         if len(self.view.trick) == 4:
             self._end_trick()
 

@@ -27,6 +27,7 @@ __all__ = [
     "ShowKind",
     "Shown",
     "TrickEnded",
+    "TrumpRevealed",
     "WindowClosed",
     "visible",
 ]
@@ -97,12 +98,15 @@ class CardsDrawn:
 @dataclass(frozen=True, slots=True)
 class Shown:
     """
-    A seat showed cards. Public, but in a dark ruleset others learn neither cards nor name.
+    A seat showed cards. Public, but in a dark ruleset others learn neither cards nor name until
+    :class:`TrumpRevealed`.
 
     Attributes:
+        kind: Others see a hidden showing as a declaration, an overcall or a stir, nothing finer.
         cards: All cards of the showing; empty where they are hidden from the receiver.
         named: Trump named with it, where the cards leave a choice.
         hidden: The showing is dark (暗).
+        phase: DECLARE or STIR.
     """
 
     seat: Seat
@@ -110,6 +114,7 @@ class Shown:
     cards: Cards
     named: Suit | None
     hidden: bool
+    phase: Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,26 +131,38 @@ class WindowClosed:
     The declaring window closed; public. Dealer, trump and level are fixed in this one step (Q111).
 
     Attributes:
+        trump: None where it is hidden from the receiver.
         turned: Cards of the bottom turned for all to see, in dealing order (Q25, Q112).
         undeclared: Nobody showed: no stirring in this deal (S0-07, Q41).
         sizes: Cards in all hands.
+        caller: Whose showing stands; None if undeclared. Public also where the showing is dark,
+            because this seat may be passed over in the stirring (Q102, Q115).
+        hidden: The trump is dark until :class:`TrumpRevealed`.
     """
 
     dealer: Seat
-    trump: Suit
+    trump: Suit | None
     level: Rank | None
     turned: Cards
     undeclared: bool
     sizes: Sizes
+    caller: Seat | None = None
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class BottomTaken:
-    """*seat* took *count* cards of the bottom; which, only that seat knows."""
+    """
+    *seat* took *count* cards of the bottom; which, only that seat knows.
+
+    ``already_shown``: those of them that were shown in the dark, by whomever, and may not be shown
+    again (Q100); the taker is told, who could not know what he may show otherwise.
+    """
 
     seat: Seat
     cards: Cards
     count: int
+    already_shown: Cards = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +172,21 @@ class Buried:
     seat: Seat
     cards: Cards
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrumpRevealed:
+    """
+    Stirring has ended in a dark ruleset, and nobody has led yet: everything shown is published (S0-35, Q99).
+
+    Attributes:
+        trump, level: Those of the deal.
+        showings: All showings of the deal with their cards, oldest first; not hidden any more.
+    """
+
+    trump: Suit
+    level: Rank | None
+    showings: tuple[Shown, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +251,7 @@ class Positioned:
 
     Hands and level come from the events before it. ``standing`` is (seat, cards, kind, named).
     ``tricks_left`` None: until all hands are empty. Each seat's hand, the bottom too, are the host's only.
+    ``hidden``: the showing is dark, and its cards and the trump are its seat's only.
     """
 
     phase: Phase
@@ -232,6 +265,7 @@ class Positioned:
     score: int
     tricks_left: int | None
     sizes: Sizes
+    hidden: bool = False
 
 
 Event = (
@@ -242,6 +276,7 @@ Event = (
     | WindowClosed
     | BottomTaken
     | Buried
+    | TrumpRevealed
     | Played
     | Booked
     | TrickEnded
@@ -255,7 +290,8 @@ def visible(event: Event, seat: Seat) -> Event | None:
     *event* as *seat* may know it, or None where it may not even know that it happened.
 
     Own drawn cards only; a pass while declaring only to the passer; bottom cards only to who
-    takes them; buried cards only to who buries them; dark showings without their cards.
+    takes them; buried cards only to who buries them; dark showings without their cards, and the
+    trump that they make to nobody.
     """
     hide = _HIDE.get(type(event))
     return event if hide is None else hide(event, seat)
@@ -270,23 +306,44 @@ def _hide_pass(event: Passed, seat: Seat) -> Event | None:
 
 
 def _hide_showing(event: Shown, seat: Seat) -> Event:
-    return replace(event, cards=(), named=None) if event.hidden and event.seat != seat else event
+    if not event.hidden or event.seat == seat:
+        return event
+    kind = event.kind
+    if kind is not ShowKind.DECLARATION:
+        kind = ShowKind.STIR if event.phase == Phase.STIR else ShowKind.OVERCALL
+    return replace(event, kind=kind, cards=(), named=None)
 
 
-def _hide_cards(event: BottomTaken | Buried, seat: Seat) -> Event:
+def _hide_trump(event: WindowClosed, seat: Seat) -> Event:
+    return replace(event, trump=None) if event.hidden else event
+
+
+def _hide_taken(event: BottomTaken, seat: Seat) -> Event:
+    return event if event.seat == seat else replace(event, cards=(), already_shown=())
+
+
+def _hide_buried(event: Buried, seat: Seat) -> Event:
     return event if event.seat == seat else replace(event, cards=())
 
 
-def _hide_bottom(event: Positioned, seat: Seat) -> Event:
-    return event if event.bottom_owner == seat else replace(event, bottom=())
+def _hide_position(event: Positioned, seat: Seat) -> Event:
+    if event.bottom_owner != seat:
+        event = replace(event, bottom=())
+    if not event.hidden:
+        return event
+    standing = event.standing
+    if standing is not None and standing[0] != seat:
+        standing = (standing[0], (), standing[2], None)
+    return replace(event, trump=None, standing=standing)
 
 
 _HIDE: dict[type, Callable[[Any, Seat], Event | None]] = {
     CardsDrawn: _hide_draw,
     Passed: _hide_pass,
     Shown: _hide_showing,
-    BottomTaken: _hide_cards,
-    Buried: _hide_cards,
-    Positioned: _hide_bottom,
+    WindowClosed: _hide_trump,
+    BottomTaken: _hide_taken,
+    Buried: _hide_buried,
+    Positioned: _hide_position,
 }
 """What is hidden of an event; kinds that are not listed are public."""

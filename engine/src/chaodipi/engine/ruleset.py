@@ -347,16 +347,33 @@ def _check_together(r: Ruleset) -> None:
         raise RulesetError("heaven needs k510 = True", "heaven")
     if r.stir_strength == "blind" and not r.dark:
         raise RulesetError("stir_strength = 'blind' needs dark = True", "stir_strength")
-    if r.stir_strength == "any" and not r.show_once:
-        raise RulesetError("stir_strength = 'any' needs show_once = True, or stirring would never end", "show_once")
+    if r.stir_strength != "higher" and not r.show_once:
+        raise RulesetError(
+            f"stir_strength = {r.stir_strength!r} needs show_once = True, or stirring would never end", "show_once"
+        )
     if r.stir != "none" and r.bottom == 0:
         raise RulesetError("stir needs a bottom", "stir")
+    if r.dark:
+        _check_dark(r)
+
+
+def _check_dark(r: Ruleset) -> None:
+    """What is hidden must not decide what a seat may do, or every refusal would tell of it (Q103)."""
+    if r.overcall in ("four_modes", "jokers"):
+        raise RulesetError(f"dark = True: overcall = {r.overcall!r} depends on the cards of others", "overcall")
+    if r.stir != "none" and r.stir_strength == "higher":
+        raise RulesetError("dark = True: stir_strength = 'higher' depends on the cards of others", "stir_strength")
+    if r.stir == "first_trick":
+        raise RulesetError("dark = True: stir = 'first_trick' would come after the showings are published", "stir")
+    if r.stake_doubling:
+        raise RulesetError(
+            "dark = True: stake_doubling = True would tell which overcalls were too low", "stake_doubling"
+        )
 
 
 NOT_PLAYED: dict[str, tuple[Any, ...]] = {
     "decks": (1, 3),
     "triples": (True,),
-    "dark": (True,),
     "overcall": ("jokers", "dark_pair", "correction"),
     "dealer_seat": ("placing",),
     "no_declare_first": ("turn_for_dealer",),
@@ -384,7 +401,7 @@ def check_playable(ruleset: Ruleset) -> None:
     for key, values in NOT_PLAYED.items():
         if getattr(ruleset, key) in values:
             raise RulesetError(f"{key} = {getattr(ruleset, key)!r} is not played yet", key)
-    for key in ("heart_five_forced", "heart_five_kept", "blind_stir_fail"):
+    for key in ("heart_five_forced", "heart_five_kept"):
         if getattr(ruleset, key):
             raise RulesetError(f"{key} = {getattr(ruleset, key)!r} is not played yet: only 0 is", key)
 

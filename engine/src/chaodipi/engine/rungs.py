@@ -10,11 +10,16 @@ from chaodipi.engine.cards import HEART_FIVE, Card, Rank, Suit
 from chaodipi.engine.errors import RuleError
 from chaodipi.engine.ruleset import Ruleset
 
-__all__ = ["LOOKING_BACK", "is_higher", "read_showing", "rung_index", "turned_trump"]
+__all__ = ["LOOKING_BACK", "is_higher", "leaves_trump_open", "read_showing", "rung_index", "turned_trump"]
 
 LOOKING_BACK = "looking_back"
 _FREE = frozenset({"H5", "three_jokers", "four_jokers"})
 """Rungs whose cards leave the trump open (Q28)."""
+
+
+def leaves_trump_open(rung: str) -> bool:
+    """Whether the trump is named with cards of *rung*, because they do not fix it."""
+    return rung in _FREE
 
 
 def read_showing(

@@ -12,9 +12,9 @@ from chaodipi.engine.errors import MalformedError, RuleError
 from chaodipi.engine.events import Phase, ShowKind
 from chaodipi.engine.order import order_for
 from chaodipi.engine.rungs import LOOKING_BACK, is_higher, read_showing
-from chaodipi.engine.view import View
+from chaodipi.engine.view import Showing, View
 
-__all__ = ["can_show", "check_show", "legal_shows"]
+__all__ = ["can_show", "check_show", "failed_stirs", "legal_shows", "used_cards"]
 
 Result = tuple[ShowKind, str, Suit]
 
@@ -49,7 +49,7 @@ def _decide(view: View, seat: Seat, show: Show) -> Result:
     rung, trump = read_showing(view.ruleset, view.level, show.cards, show.named, show.looking_back)
     if view.phase == Phase.STIR:
         kind = _check_stir(view, seat, show, rung)
-    elif view.standing is None:
+    elif not view.shown:
         kind = _check_first(view, rung)
     elif rung == LOOKING_BACK:
         kind = _check_looking_back(view, seat, show)
@@ -159,6 +159,8 @@ def _check_looking_back(view: View, seat: Seat, show: Show) -> ShowKind:
 
 def _check_ladder(view: View, seat: Seat, show: Show, rung: str) -> ShowKind:
     """An overcall by ladder: another seat, strictly higher (S0-13, Q21)."""
+    if view.ruleset.dark:
+        return _check_dark_ladder(view, seat, rung)
     standing = view.standing
     assert standing is not None
     assert standing.rung is not None
@@ -166,6 +168,21 @@ def _check_ladder(view: View, seat: Seat, show: Show, rung: str) -> ShowKind:
         raise RuleError("NOT_ALLOWED_TO_SHOW", "nobody overcalls himself", ("S0-13", "S0-15"))
     if not is_higher(view.ruleset, rung, standing.rung):
         raise _too_weak(rung, standing.rung, ("S0-13", "S0-33", "S0-47", "S0-59", "Q21"))
+    return ShowKind.OVERCALL
+
+
+def _check_dark_ladder(view: View, seat: Seat, rung: str) -> ShowKind:
+    """
+    A hidden overcall: refused only for what its seat knows itself (Q103).
+
+    One that is too low is accepted and changes nothing: a refusal would tell what others showed.
+    For the same reason "nobody overcalls himself" is taken of the last showing, which all know of,
+    and not of the standing one.
+    """
+    if view.shown[-1].seat == seat:
+        raise RuleError("NOT_ALLOWED_TO_SHOW", "nobody overcalls himself", ("S0-13", "S0-15"))
+    if rung == "single":
+        raise _too_weak(rung, "single", ("S0-13", "S0-33", "Q21"))
     return ShowKind.OVERCALL
 
 
@@ -226,12 +243,33 @@ def _check_once(view: View, show: Show, kind: ShowKind) -> None:
     """Each physical card may be shown once in an overcall or stir, by anybody (S3-05, Q40, Q100)."""
     if not view.ruleset.show_once or kind is ShowKind.DECLARATION:
         return
-    used = Counter(show.cards)
+    used = used_cards(view) + Counter(show.cards)
+    if any(count > view.ruleset.decks for count in used.values()):
+        raise RuleError("CARDS_ALREADY_SHOWN", "these cards were shown before", ("S3-05", "Q40", "Q100"))
+
+
+def failed_stirs(view: View) -> tuple[Showing, ...]:
+    """Blind stirs that were not higher than all that was shown before them, oldest first (S0-36, Q36)."""
+    if view.ruleset.stir_strength != "blind" or not view.revealed:
+        return ()
+    failed: list[Showing] = []
+    highest: str | None = None
+    for showing in view.shown:
+        assert showing.rung is not None
+        if highest is None or is_higher(view.ruleset, showing.rung, highest):
+            highest = showing.rung
+        elif showing.phase == Phase.STIR:
+            failed.append(showing)
+    return tuple(failed)
+
+
+def used_cards(view: View) -> Counter[Card]:
+    """Cards that the viewer knows to have been shown in an overcall or stir."""
+    used: Counter[Card] = Counter()
     for showing in view.shown:
         if showing.kind is not ShowKind.DECLARATION:
             used.update(showing.cards)
-    if any(count > view.ruleset.decks for count in used.values()):
-        raise RuleError("CARDS_ALREADY_SHOWN", "these cards were shown before", ("S3-05", "Q40", "Q100"))
+    return used | Counter(view.already_shown)
 
 
 def _check_trumps(view: View, seat: Seat, trump: Suit) -> None:

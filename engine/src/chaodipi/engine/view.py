@@ -5,6 +5,7 @@ view of a seat, folded from its visible events, is enough to act on.
 """
 
 from bisect import insort
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -25,11 +26,12 @@ from chaodipi.engine.events import (
     ShowKind,
     Shown,
     TrickEnded,
+    TrumpRevealed,
     WindowClosed,
 )
 from chaodipi.engine.order import Order, order_for
 from chaodipi.engine.ruleset import Ruleset
-from chaodipi.engine.rungs import read_showing
+from chaodipi.engine.rungs import is_higher, leaves_trump_open, read_showing
 
 __all__ = ["Attempt", "Contribution", "Showing", "Trick", "View"]
 
@@ -49,6 +51,11 @@ class Showing:
     rung: str | None
     trump: Suit | None
     phase: Phase
+
+    @property
+    def named(self) -> Suit | None:
+        """The trump that was named with the cards; None where they fix it, or are hidden."""
+        return self.trump if self.rung is not None and leaves_trump_open(self.rung) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +92,14 @@ class View:
         phase: Where the deal stands.
         dealer: Dealer (庄家), None while not yet known.
         levels: Levels of sides 02 and 13. ``level`` is the one of this deal, None on a flag deal.
-        trump: Trump as it would be now, None while nobody has shown.
+        trump: Trump as it would be now, None while nobody has shown. Of a dark deal only the host
+            knows it before the reveal.
+        revealed: Nothing that was shown is hidden: always in an open ruleset, after the reveal in a dark one.
+        caller: Whose showing stood when the bottom was taken; None before, and if nobody showed.
+        already_shown: Cards that others showed in the dark, known from the bottom, and not to be shown again.
         hands: Known hands, sorted by value: the viewer's own, the host's four.
         hand_sizes: Cards in each hand; while cards are dealt, as of the viewer's last draw.
-        standing: The showing that stands, None if there is none.
+        standing: The showing that stands, None if there is none, or if only the host can tell.
         shown: All showings, oldest first.
         undeclared: Nobody had shown when the window closed.
         turned: Cards of the bottom that were turned.
@@ -106,10 +117,10 @@ class View:
     """
 
     __slots__ = (
-        "_order", "_queue", "adjustments", "asked", "attempts", "bottom", "bottom_owner", "dealer", "end",
-        "first_deal", "first_drawer", "hand_sizes", "hands", "level", "levels", "on_stage", "phase", "redeals",
-        "ruleset", "score", "seat", "shown", "stake", "standing", "stirs_from", "to_act", "trick", "tricks",
-        "tricks_left", "trump", "turned", "undeclared",
+        "_order", "_queue", "adjustments", "already_shown", "asked", "attempts", "bottom", "bottom_owner", "caller",
+        "dealer", "end", "first_deal", "first_drawer", "hand_sizes", "hands", "level", "levels", "on_stage", "phase",
+        "redeals", "revealed", "ruleset", "score", "seat", "shown", "stake", "standing", "stirs_from", "to_act",
+        "trick", "tricks", "tricks_left", "trump", "turned", "undeclared",
     )  # fmt: skip
 
     def __init__(self, ruleset: Ruleset, seat: Seat | None = None, events: Iterable[Event] = ()) -> None:
@@ -129,6 +140,9 @@ class View:
         self.hand_sizes = [0, 0, 0, 0]
         self.standing: Showing | None = None
         self.shown: list[Showing] = []
+        self.revealed = not ruleset.dark
+        self.caller: Seat | None = None
+        self.already_shown: tuple[Card, ...] = ()
         self.undeclared = False
         self.turned: tuple[Card, ...] = ()
         self.bottom_owner: Seat | None = None
@@ -176,15 +190,14 @@ class View:
 
         Empty in every other phase.
         """
-        if self.phase != Phase.STIR or self.standing is None:
+        if self.phase != Phase.STIR or self.caller is None:
             return frozenset()
         match self.ruleset.stir_bar:
             case "standing":
-                # Only a stir replaces the standing showing now, so "not yet" is all that counts.
-                return frozenset() if self.stirs_from else frozenset({self.standing.seat})
+                # The caller is barred himself, so whoever has stirred is another.
+                return frozenset() if self.stirs_from else frozenset({self.caller})
             case "caller_and_dealer":
-                caller = next((s.seat for s in reversed(self.shown) if s.phase == Phase.DECLARE), None)
-                both = {seat for seat in (caller, self.dealer) if seat is not None}
+                both = {seat for seat in (self.caller, self.dealer) if seat is not None}
                 return frozenset() if self.stirs_from - both else frozenset(both)
             case _:
                 return frozenset()
@@ -219,6 +232,9 @@ class View:
             "hand_sizes": list(self.hand_sizes),
             "shown": [_canonical_showing(showing) for showing in self.shown],
             "standing": _canonical_showing(self.standing) if self.standing else None,
+            "revealed": self.revealed,
+            "caller": self.caller,
+            "already_shown": format_cards(self.already_shown),
             "undeclared": self.undeclared,
             "turned": format_cards(self.turned),
             "bottom_owner": self.bottom_owner,
@@ -268,24 +284,43 @@ class View:
         self.hand_sizes = list(event.sizes)
 
     def _shown(self, event: Shown) -> None:
+        self._take_in(event)
+        if self.ruleset.stake_doubling and event.kind not in (ShowKind.DECLARATION, ShowKind.SELF_PROTECT):
+            self.stake *= 2
+        if event.phase == Phase.STIR:
+            self.stirs_from.add(event.seat)
+            self._queue = []
+            self.to_act = None
+
+    def _take_in(self, event: Shown) -> None:
+        """Record a showing; what it makes of standing and trump, in the dark only the host can tell."""
         rung: str | None = None
         trump: Suit | None = None
         if event.cards:
             looking_back = event.kind is ShowKind.LOOKING_BACK
             rung, trump = read_showing(self.ruleset, self.level, event.cards, event.named, looking_back)
-        self._stand(Showing(event.seat, event.kind, event.cards, rung, trump, self.phase))
-        if self.ruleset.stake_doubling and event.kind not in (ShowKind.DECLARATION, ShowKind.SELF_PROTECT):
-            self.stake *= 2
-        if self.phase == Phase.STIR:
-            self.stirs_from.add(event.seat)
-            self._queue = []
-            self.to_act = None
-
-    def _stand(self, showing: Showing) -> None:
+        showing = Showing(event.seat, event.kind, event.cards, rung, trump, event.phase)
         self.shown.append(showing)
-        self.standing = showing
-        if showing.trump is not None:
-            self._set_trump(showing.trump)
+        if (self.revealed or self.seat is None) and self._replaces_standing(showing):
+            self.standing = showing
+            self._set_trump(trump)
+
+    def _replaces_standing(self, showing: Showing) -> bool:
+        """A showing counts by the ladder where it is one of strength; elsewhere the last counts (S0-35, S3-04)."""
+        standing = self.standing
+        if standing is None or standing.rung is None or showing.rung is None:
+            return True
+        rules = self.ruleset
+        by_ladder = rules.overcall == "ladder" if showing.phase == Phase.DECLARE else rules.stir_strength != "any"
+        return not by_ladder or is_higher(rules, showing.rung, standing.rung)
+
+    def _trump_revealed(self, event: TrumpRevealed) -> None:
+        self.revealed = True
+        self.shown = []
+        self.standing = None
+        for showing in event.showings:
+            self._take_in(showing)
+        self._set_trump(event.trump)
 
     def _set_trump(self, trump: Suit | None) -> None:
         self.trump = trump
@@ -301,6 +336,8 @@ class View:
         self._set_trump(event.trump)
         self.turned = event.turned
         self.undeclared = event.undeclared
+        self.revealed = not event.hidden
+        self.caller = event.caller
         self.hand_sizes = list(event.sizes)
         if self.ruleset.bottom == 0:
             self._start_play(event.dealer)
@@ -311,6 +348,7 @@ class View:
             for card in event.cards:
                 insort(hand, card)
         self.hand_sizes[event.seat] += event.count
+        self.already_shown = tuple(sorted((Counter(self.already_shown) | Counter(event.already_shown)).elements()))
         self.bottom = None
         self.bottom_owner = event.seat
         self.phase = Phase.BURY
@@ -398,13 +436,15 @@ class View:
         self.tricks_left = event.tricks_left
         self.bottom_owner = event.bottom_owner
         self.bottom = event.bottom or None
+        self.revealed = not event.hidden
         if event.standing is not None:
             seat, cards, kind, named = event.standing
-            rung, trump = read_showing(self.ruleset, self.level, cards, named, kind is ShowKind.LOOKING_BACK)
             phase = Phase.STIR if kind is ShowKind.STIR else Phase.DECLARE
-            self._stand(Showing(seat, kind, cards, rung, trump, phase))
+            self._take_in(Shown(seat, kind, cards, named, event.hidden, phase))
             if phase == Phase.STIR:
                 self.stirs_from.add(seat)
+            else:
+                self.caller = seat
             if event.trump is not None:
                 self._set_trump(event.trump)
         if event.phase == Phase.STIR:
@@ -436,6 +476,7 @@ _APPLY: dict[type, Callable[[View, Any], None]] = {
     WindowClosed: View._window_closed,
     BottomTaken: View._bottom_taken,
     Buried: View._buried,
+    TrumpRevealed: View._trump_revealed,
     Played: View._played,
     Booked: View._booked,
     TrickEnded: View._trick_ended,

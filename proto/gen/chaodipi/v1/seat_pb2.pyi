@@ -464,6 +464,7 @@ class WindowClosed(_message.Message):
     TURNED_FIELD_NUMBER: _builtins.int
     UNDECLARED_FIELD_NUMBER: _builtins.int
     HAND_SIZES_FIELD_NUMBER: _builtins.int
+    CALLER_FIELD_NUMBER: _builtins.int
     dealer: _cards_pb2.Seat.ValueType
     """The dealer. Always set."""
     trump: _cards_pb2.Suit.ValueType
@@ -472,6 +473,8 @@ class WindowClosed(_message.Message):
     """The deal's level as a rank, 2 … 14; 0: no level (a flag deal)."""
     undeclared: _builtins.bool
     """True: nobody declared."""
+    caller: _cards_pb2.Seat.ValueType
+    """The seat whose showing stands (the caller); unset where nobody showed."""
     @_builtins.property
     def turned(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
         """Bottom cards turned over to find the trump, in the order turned; empty where none were."""
@@ -489,10 +492,11 @@ class WindowClosed(_message.Message):
         turned: _abc.Iterable[_cards_pb2.Card.ValueType] | None = ...,
         undeclared: _builtins.bool = ...,
         hand_sizes: _abc.Iterable[_builtins.int] | None = ...,
+        caller: _cards_pb2.Seat.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dealer", b"dealer", "hand_sizes", b"hand_sizes", "level", b"level", "trump", b"trump", "turned", b"turned", "undeclared", b"undeclared"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "dealer", b"dealer", "hand_sizes", b"hand_sizes", "level", b"level", "trump", b"trump", "turned", b"turned", "undeclared", b"undeclared"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -507,6 +511,7 @@ class BottomTaken(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     CARDS_FIELD_NUMBER: _builtins.int
     COUNT_FIELD_NUMBER: _builtins.int
+    ALREADY_SHOWN_FIELD_NUMBER: _builtins.int
     seat: _cards_pb2.Seat.ValueType
     """Who. Always set."""
     count: _builtins.int
@@ -515,16 +520,21 @@ class BottomTaken(_message.Message):
     def cards(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
         """The bottom, 6 or 8 cards, only if this seat is the taker; empty otherwise."""
 
+    @_builtins.property
+    def already_shown(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
+        """Those of the cards that were shown in the dark and may not be shown again, only if this seat is the taker."""
+
     def __init__(
         self,
         *,
         seat: _cards_pb2.Seat.ValueType = ...,
         cards: _abc.Iterable[_cards_pb2.Card.ValueType] | None = ...,
         count: _builtins.int = ...,
+        already_shown: _abc.Iterable[_cards_pb2.Card.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "count", b"count", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["already_shown", b"already_shown", "cards", b"cards", "count", b"count", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1045,6 +1055,8 @@ class SeatView(_message.Message):
     UNDECLARED_FIELD_NUMBER: _builtins.int
     TO_ACT_FIELD_NUMBER: _builtins.int
     ENDED_FIELD_NUMBER: _builtins.int
+    CALLER_FIELD_NUMBER: _builtins.int
+    ALREADY_SHOWN_FIELD_NUMBER: _builtins.int
     seq: _builtins.int
     """Sequence number of the last event that is contained in it; 0: none yet."""
     seat: _cards_pb2.Seat.ValueType
@@ -1075,6 +1087,8 @@ class SeatView(_message.Message):
     """True: declaring is over and nobody declared."""
     to_act: _cards_pb2.Seat.ValueType
     """Whose turn it is; unset while declaring (nobody can tell who is asked), between tricks and after the end."""
+    caller: _cards_pb2.Seat.ValueType
+    """The seat whose showing stood when declaring was over; unset before, and where nobody showed."""
     @_builtins.property
     def trump(self) -> _cards_pb2.Trump:
         """Trump and level as far as this seat may know; absent while there is none."""
@@ -1123,6 +1137,10 @@ class SeatView(_message.Message):
     def ended(self) -> Global___DealEnded:
         """How the deal ended and what it brought; absent while it runs."""
 
+    @_builtins.property
+    def already_shown(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
+        """Cards that this seat took with the bottom and that may not be shown again, because they were shown in the dark."""
+
     def __init__(
         self,
         *,
@@ -1153,10 +1171,12 @@ class SeatView(_message.Message):
         undeclared: _builtins.bool = ...,
         to_act: _cards_pb2.Seat.ValueType = ...,
         ended: Global___DealEnded | None = ...,
+        caller: _cards_pb2.Seat.ValueType = ...,
+        already_shown: _abc.Iterable[_cards_pb2.Card.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["ended", b"ended", "trump", b"trump"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["asked", b"asked", "board_commitment", b"board_commitment", "bookings", b"bookings", "buried", b"buried", "burier", b"burier", "deal", b"deal", "dealer", b"dealer", "ended", b"ended", "first_deal", b"first_deal", "first_drawer", b"first_drawer", "hand", b"hand", "hand_sizes", b"hand_sizes", "levels", b"levels", "on_stage", b"on_stage", "phase", b"phase", "redeals", b"redeals", "returned", b"returned", "score", b"score", "seat", b"seat", "seq", b"seq", "showings", b"showings", "stake", b"stake", "to_act", b"to_act", "tricks", b"tricks", "trump", b"trump", "turned", b"turned", "undeclared", b"undeclared"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["already_shown", b"already_shown", "asked", b"asked", "board_commitment", b"board_commitment", "bookings", b"bookings", "buried", b"buried", "burier", b"burier", "caller", b"caller", "deal", b"deal", "dealer", b"dealer", "ended", b"ended", "first_deal", b"first_deal", "first_drawer", b"first_drawer", "hand", b"hand", "hand_sizes", b"hand_sizes", "levels", b"levels", "on_stage", b"on_stage", "phase", b"phase", "redeals", b"redeals", "returned", b"returned", "score", b"score", "seat", b"seat", "seq", b"seq", "showings", b"showings", "stake", b"stake", "to_act", b"to_act", "tricks", b"tricks", "trump", b"trump", "turned", b"turned", "undeclared", b"undeclared"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

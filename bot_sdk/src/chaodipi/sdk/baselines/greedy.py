@@ -10,7 +10,7 @@ class GreedyBot(Bot):
 
     def declare(self, decision: Decision) -> Action:
         shows = decision.legal_shows
-        return shows[0] if shows and decision.view.standing is None else decision.pass_()
+        return shows[0] if shows and not decision.view.shown else decision.pass_()
 
     def bury(self, decision: Decision) -> Action:
         return decision.bury(sorted(decision.hand, key=decision.cost)[: decision.card_count])

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
 
+from chaodipi.engine import ShowKind
+from chaodipi.engine.rungs import is_higher, read_showing
+from chaodipi.engine.shapes import decompose
 from chaodipi.sdk import (
     SUITS,
     TRUMPS,
@@ -111,6 +114,8 @@ class RulesBot(Bot):
     """Trumps that a new suit must have more than the present one."""
     stir_trumps = 9
     stir_lead = 1
+    stir_risk = 0.15
+    """Greatest chance of failing that a blind stir may have."""
     side_power, side_fall = 5.0, 0.55
     trump_base, trump_power, trump_fall = 1.5, 7.0, 0.88
     pair_power = 2.5
@@ -130,15 +135,16 @@ class RulesBot(Bot):
         for show in decision.legal_shows:
             trump = show.named or show.cards[0].suit
             trumps = self._trumps(decision, hand, trump)
-            if view.standing is None:
+            if not view.shown:
                 good = trumps / len(hand) >= self.declare_share and (len(hand) >= 6 or trumps >= 2)
                 if trump == Suit.NO_TRUMP:
                     good = trumps >= 6
             else:
-                mine = view.standing.seat.side == self.seat.side
-                now = self._trumps(decision, hand, view.trump or Suit.NO_TRUMP)
+                last = view.standing or view.shown[-1]
+                mine = last.seat.side == self.seat.side
+                now = self._trumps_now(decision)
                 good = trumps >= now + self.overcall_lead + (2 if mine else 0) and trumps / len(hand) >= 0.3
-                if view.standing.seat == self.seat and show.cards[0].suit == view.trump:
+                if last.seat == self.seat and show.cards[0].suit == view.trump:
                     good = True
             value = trumps - len(show.cards) * 0.1
             if good and (best is None or value > best[0]):
@@ -149,25 +155,62 @@ class RulesBot(Bot):
         order = order_for(decision.ruleset, decision.level, trump)
         return sum(order.is_trump(card) for card in hand)
 
+    def _trumps_now(self, decision: Decision) -> float:
+        """Own trumps under the present trump; where that is hidden, under any suit on average."""
+        trump = self._expected_trump(decision)
+        if trump is not None or not decision.view.shown:
+            return self._trumps(decision, decision.hand, trump or Suit.NO_TRUMP)
+        return sum(self._trumps(decision, decision.hand, suit) for suit in SUITS) / len(SUITS)
+
+    def _expected_trump(self, decision: Decision) -> Suit | None:
+        """The trump; in the dark the one of the own last showing, None if there is none."""
+        if decision.trump is not None:
+            return decision.trump
+        own = [showing.trump for showing in decision.view.shown if showing.seat == self.seat]
+        return own[-1] if own else None
+
     def stir(self, decision: Decision) -> Action:
         view = decision.view
-        now = self._trumps(decision, decision.hand, decision.trump or Suit.NO_TRUMP)
+        now = self._trumps_now(decision)
         mine = view.bottom_owner is not None and view.bottom_owner.side == self.seat.side
         best: tuple[float, Show] | None = None
         for show in decision.legal_shows:
+            if decision.ruleset.stir_strength == "blind" and self._fail_chance(decision, show) > self.stir_risk:
+                continue
             trumps = self._trumps(decision, decision.hand, show.named or show.cards[0].suit)
             need = max(self.stir_trumps, now + self.stir_lead) + (2 if mine else 0)
             if trumps >= need and (best is None or trumps > best[0]):
                 best = (trumps, show)
         return decision.pass_() if best is None else best[1]
 
+    def _fail_chance(self, decision: Decision, show: Show) -> float:
+        """Chance that a blind stir is not higher than what was shown in the dark."""
+        ruleset, view = decision.ruleset, decision.view
+        rung, _ = read_showing(ruleset, view.level, show.cards, show.named, show.looking_back)
+        holds = 1.0
+        for showing in view.shown:
+            if showing.rung is not None:
+                holds *= is_higher(ruleset, rung, showing.rung)
+                continue
+            # Pairs that another seat may have shown: not one of their cards is in this hand.
+            pairs = [Card.of(suit, view.level) for suit in SUITS] if view.level is not None else []
+            others = [
+                read_showing(ruleset, view.level, (card, card), None, False)[0]
+                for card in (*pairs, Card.SMALL_JOKER, Card.BIG_JOKER)
+                if card not in decision.hand
+            ]
+            as_high = sum(not is_higher(ruleset, rung, other) for other in others) / max(1, len(others))
+            holds *= 1 - as_high * (0.25 if showing.kind is ShowKind.DECLARATION else 1.0)
+        return 1 - holds
+
     # ---- burying
 
     def bury(self, decision: Decision) -> Action:
         """Empty short side suits; no points, winners or pairs; trumps last."""
-        order, count = decision.order, decision.card_count
-        costs = self._bury_costs(decision)
-        suits = [list(decision.of_class(cls)) for cls in SUITS]
+        count = decision.card_count
+        order = order_for(decision.ruleset, decision.level, self._expected_trump(decision) or Suit.NO_TRUMP)
+        costs = self._bury_costs(decision, order)
+        suits = [list(order.of_class(decision.hand, cls)) for cls in SUITS]
         best: tuple[float, list[Card]] | None = None
         for size in range(4):
             for emptied in combinations([cards for cards in suits if 0 < len(cards) <= count], size):
@@ -184,14 +227,15 @@ class RulesBot(Bot):
         assert best is not None
         return decision.bury(order.sort(best[1]))
 
-    def _bury_costs(self, decision: Decision) -> dict[Card, float]:
-        order = decision.order
+    def _bury_costs(self, decision: Decision, order: Order) -> dict[Card, float]:
         held = Counter(decision.hand)
-        strong = len(decision.of_class(TRUMPS)) >= 14
+        strong = len(order.of_class(decision.hand, TRUMPS)) >= 14
         costs: dict[Card, float] = {}
         for cls in (TRUMPS, *SUITS):
-            runs = {card for part in decision.components(cls) if part.length > 1 for card in part.cards}
-            for card in decision.of_class(cls):
+            cards = order.of_class(decision.hand, cls)
+            parts = decompose(order, cls, cards) if cards else ()
+            runs = {card for part in parts if part.length > 1 for card in part.cards}
+            for card in cards:
                 cost = 0.3 * order.strength(card) / 3
                 if cls == TRUMPS:
                     cost += 25

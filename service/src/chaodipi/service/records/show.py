@@ -14,6 +14,7 @@ from chaodipi.engine.events import (
     Played,
     Shown,
     TrickEnded,
+    TrumpRevealed,
 )
 from chaodipi.service.boards.board import Board
 from chaodipi.service.records.verify import Record, replayed
@@ -86,6 +87,8 @@ def _event(deal: Deal, event: Event, note: str) -> Iterator[str]:
         yield f"bottom   taken by seat {event.seat}"
     elif isinstance(event, Buried):
         yield f"bury     seat {event.seat}: {format_cards(event.cards)}{note}"
+    elif isinstance(event, TrumpRevealed):
+        yield f"reveal   trump {event.trump.letter}"
     elif isinstance(event, Booked):
         yield f"booked   {event.points:+d} for seat {event.seat}, {event.kind}"
     elif isinstance(event, Played):
