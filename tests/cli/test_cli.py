@@ -10,10 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from chaodipi.service.cli.screen import standings_table
+from chaodipi.service.cli.screen import print_standings
 from chaodipi.service.config import ConfigError, load_server_config
 from chaodipi.service.scheduler.league_file import load_league
 from chaodipi.service.scheduler.standings import Estimate, Standing
+from chaodipi.service.scheduler.timing import DecisionTime
 from rich.console import Console
 
 from tests.support.processes import gone
@@ -123,12 +124,15 @@ def test_judge_answers_line_by_line():
 
 def test_standings_fit_on_80_columns():
     value = Estimate(-100.0, 100.0)
-    line = Standing(1, "a_long_name", 1000, value, Estimate(-1.0, 1.0), Estimate(-1.0, 1.0), -0.5, 100)
+    faults = {"illegal": 60, "timeout": 40}
+    line = Standing(1, "a_long_name", 1000, value, Estimate(-1.0, 1.0), Estimate(-1.0, 1.0), -0.5, faults, 7)
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(standings_table([line], "title"))
+    print_standings(console, "title", [line], {"a_long_name": DecisionTime(9, 4.0, 120, 1400, 2000)})
     text = console.export_text()
     assert "…" not in text
-    assert "a_long_name" in text
+    assert re.search(r"a_long_name +1000 .* 100 120/1400$", text, re.MULTILINE)
+    assert "faults of a_long_name: illegal 60, timeout 40, 7 tables forfeited" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_demo_end_to_end_and_its_records_verify(tmp_path):
@@ -139,7 +143,8 @@ def test_demo_end_to_end_and_its_records_verify(tmp_path):
     results = json.loads((out / "results.json").read_text())
     assert results["tables"] == 2
     assert {line["entry"] for line in results["standings"]} == {"greedy", "rules"}
-    assert all(line["faults"] == 0 for line in results["standings"])
+    assert all((line["faults"], line["forfeits"]) == ({}, 0) for line in results["standings"])
+    assert set(results["timing"]) == {"greedy", "rules"}
     checked = chaodipi("replay", "verify", out / "records")
     assert checked.stdout == "2 records, 2 match, 0 do not (with the league's seed)\n"
     record = sorted((out / "records").glob("*.jsonl"))[0]

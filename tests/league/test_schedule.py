@@ -137,10 +137,13 @@ def test_estimate_is_the_t_interval():
 
 
 def test_the_scale_that_ranks_decides():
-    outcome = PairOutcome(0, "a", "b", (Margin(10, -1, 1), Margin(0, -1, -1)), {"a": 2, "b": 0})
+    outcome = PairOutcome(
+        0, "a", "b", (Margin(10, -1, 1), Margin(0, -1, -1)), {"a": Counter(illegal=2), "b": Counter()}, Counter(a=1)
+    )
     assert [line.entry for line in standings(["a", "b"], [outcome], "points")] == ["a", "b"]
     assert [line.entry for line in standings(["a", "b"], [outcome], "steps")] == ["b", "a"]
-    assert standings(["a", "b"], [outcome])[0].faults == 2
+    first, second = standings(["a", "b"], [outcome])
+    assert (first.faults, first.forfeits, second.faults, second.forfeits) == ({"illegal": 2}, 1, {}, 0)
 
 
 async def test_a_host_fault_replays_the_pair_whole_and_is_never_scored():

@@ -4,18 +4,25 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from chaodipi.engine.cards import SEATS
 from chaodipi.engine.ruleset import resolve
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.scheduler.league import play_league, results_json
 from chaodipi.service.scheduler.schedule import Entry, Plan
+from chaodipi.service.scheduler.standings import standings
+from chaodipi.service.scheduler.timing import decision_times, quantile
 from chaodipi.service.store import LeagueRow, Store, StoreError
-from chaodipi.service.store.rows import rows_of
+from chaodipi.service.store.rows import Rows, rows_of
 from chaodipi.service.store.store import Writer
 from chaodipi.service.store.tables import METADATA
 
@@ -67,23 +74,26 @@ async def test_a_league_that_was_stopped_ends_as_one_that_was_not(tmp_path, stor
 
 
 async def test_a_result_is_written_once_and_the_first_is_kept(tmp_path, store):
-    rows = []
+    pairs = []
 
     async def save(played):
-        rows.extend(rows_of("t", played))
+        pairs.append(rows_of("t", played))
 
     await play_league(PLAN, StandInHost(BRAINS), tmp_path / "records", save=save)
+    rows = Rows(sum((pair.results for pair in pairs), ()), sum((pair.timings for pair in pairs), ()))
     assert store.save(rows) == []
     assert store.save(rows) == []
     before = store.outcomes("t")
-    assert store.save([rows[0] | {"score": 999, "points": -919}]) == [rows[0]["table_id"]]
+    first = rows.results[0]
+    assert store.save(Rows((first | {"score": 999, "points": -919},))) == [first["table_id"]]
     assert store.outcomes("t") == before
 
 
 def test_half_a_pair_does_not_count(store):
-    zero = dict.fromkeys(("score", "points", "steps", "win", "first_faults", "second_faults", "decisions"), 0)
+    zero = dict.fromkeys(("score", "points", "steps", "win", "decisions"), 0)
+    zero |= {"first_faults": "{}", "second_faults": "{}"}
     row = {"table_id": "t/0/a-b/1", "league": "t", "pair": 0, "which": 1, "first": "a", "second": "b", "how": "played"}
-    store.save([row | zero | {"record_sha256": ""}])
+    store.save(Rows((row | zero | {"record_sha256": ""},)))
     assert store.outcomes("t") == {}
 
 
@@ -134,11 +144,80 @@ def test_a_file_that_is_no_store(tmp_path):
 async def test_writes_that_wait_share_a_commit(store, monkeypatch):
     groups = []
     real = store.save
-    monkeypatch.setattr(store, "save", lambda rows: groups.append(len(rows)) or real(rows))
-    zero = dict.fromkeys(("score", "points", "steps", "win", "first_faults", "second_faults", "decisions"), 0)
+    monkeypatch.setattr(store, "save", lambda rows: groups.append(len(rows.results)) or real(rows))
+    zero = dict.fromkeys(("score", "points", "steps", "win", "decisions"), 0)
+    zero |= {"first_faults": "{}", "second_faults": "{}"}
     base = {"league": "t", "first": "a", "second": "b", "how": "played", "record_sha256": ""} | zero
     async with Writer(store) as writer:
         rows = [base | {"table_id": f"{n}", "pair": n, "which": 1} for n in range(20)]
-        await asyncio.gather(*(writer.save([row]) for row in rows))
+        await asyncio.gather(*(writer.save(Rows((row,))) for row in rows))
     assert sum(groups) == 20
     assert len(groups) < 5
+
+
+async def test_faults_forfeits_and_times_come_back_as_they_were_counted(tmp_path, store):
+    """What a resumed league reads from the store is what it would have counted itself, times included."""
+
+    class FaultyHost(StandInHost):
+        """Every action of "low" takes 7 ms, of others 3; at each first table "low" forfeits."""
+
+        async def play_table(self, spec):
+            result = await super().play_table(spec)
+            result = replace(
+                result,
+                decisions=tuple(replace(d, think_ms=7 if spec.bots[d.seat] == "low" else 3) for d in result.decisions),
+            )
+            seat = next((seat for seat in SEATS if spec.bots[seat] == "low"), None)
+            if seat is None or not spec.table_id.endswith("/1"):
+                return result
+            return replace(
+                result,
+                how="forfeit",
+                score=0,
+                dealer=None,
+                settlement=None,
+                faults={seat: {"timeout": 2, "illegal": 1}, seat.next: {"malformed": 1}},
+                forfeiting_seat=seat,
+            )
+
+    live = await play(store, tmp_path / "records", host=FaultyHost(BRAINS))
+    stored = [outcome for _, outcome in sorted(store.outcomes("t").items())]
+    assert stored == live
+    assert [outcome.times for outcome in stored] == [outcome.times for outcome in live]
+    low, shower_, high_ = (
+        next(line for line in standings(list(BRAINS), stored) if line.entry == name) for name in BRAINS
+    )
+    assert (low.faults, low.forfeits) == ({"illegal": 6, "timeout": 12}, 6)
+    assert (shower_.faults, shower_.forfeits) == (high_.faults, high_.forfeits) == ({"malformed": 3}, 0)
+    times = decision_times(stored)
+    assert {name: (t.median_ms, t.p99_ms, t.mean_ms) for name, t in times.items()} == {
+        "low": (7, 7, 7.0),
+        "shower": (3, 3, 3.0),
+        "high": (3, 3, 3.0),
+    }
+
+
+def test_a_quantile_is_the_least_time_within_which_the_share_was_decided():
+    times = Counter({1: 50, 2: 49, 900: 1})
+    assert [quantile(times, share) for share in (0.0, 0.5, 0.51, 0.99, 1.0)] == [1, 1, 2, 2, 900]
+
+
+def test_a_store_of_before_keeps_its_results(tmp_path):
+    """Migrating from the first schema: margins stay, faults become ones of unknown kind, times are none."""
+    path = tmp_path / "old.db"
+    engine = sa.create_engine(f"sqlite:///{path}")
+    config = Config()
+    config.set_main_option("script_location", str(files("chaodipi.service.store") / "migrations"))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.exec_driver_sql("INSERT INTO league VALUES ('t','c','r','[\"a\",\"b\"]','points',1,'','[]','')")
+        for which, faults in ((1, 3), (2, 0)):
+            connection.exec_driver_sql(
+                f"INSERT INTO result VALUES ('t/{which}','t',0,{which},'a','b','played',60,20,1,1,{faults},0,50,'')"
+            )
+    engine.dispose()
+    with Store(path, writing=True) as store:
+        [outcome] = store.outcomes("t").values()
+    assert outcome.faults == {"a": {"unknown": 3}, "b": {}}
+    assert (outcome.margins[0].points, outcome.decisions, outcome.times["a"].total()) == (20, 100, 0)

@@ -14,7 +14,7 @@ from chaodipi.engine.ruleset import Ruleset
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
 from chaodipi.service.cli.errors import UsageError
-from chaodipi.service.cli.screen import pair_progress, standings_table
+from chaodipi.service.cli.screen import pair_progress, print_standings
 from chaodipi.service.host.identity import hash_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
 from chaodipi.service.logs import configure_logs
@@ -22,6 +22,7 @@ from chaodipi.service.rulefile import find_ruleset
 from chaodipi.service.scheduler.league import PlayedPair, play_league, results_json
 from chaodipi.service.scheduler.schedule import Entry, Plan, check_names
 from chaodipi.service.scheduler.standings import PairOutcome, standings
+from chaodipi.service.scheduler.timing import decision_times
 from rich.console import Console
 
 __all__ = ["demo", "resolve_preset", "seed_from_text"]
@@ -83,7 +84,7 @@ def demo(console: Console, preset: str, boards: int, out: Path, seed: str | None
     )
     decisions = sum(outcome.decisions for outcome in outcomes)
     took = time.monotonic() - started
-    console.print(standings_table(standings(names, outcomes), f"demo, {ruleset.name}"))
+    print_standings(console, f"demo, {ruleset.name}", standings(names, outcomes), decision_times(outcomes))
     console.print(
         f"{2 * len(outcomes)} tables, {decisions:,} decisions in {took:.1f} s; results in {out / 'results.json'}"
     )

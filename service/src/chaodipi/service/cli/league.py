@@ -10,7 +10,7 @@ from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
 from chaodipi.service.cli.demo import BOT_START_S, seed_from_text, watched
 from chaodipi.service.cli.errors import UsageError
-from chaodipi.service.cli.screen import standings_table
+from chaodipi.service.cli.screen import print_standings
 from chaodipi.service.host.identity import hash_token
 from chaodipi.service.launch import Launcher
 from chaodipi.service.logs import configure_logs
@@ -18,6 +18,7 @@ from chaodipi.service.scheduler.league import PlayedPair, results_json
 from chaodipi.service.scheduler.league_file import LeagueFile, load_league
 from chaodipi.service.scheduler.schedule import Plan
 from chaodipi.service.scheduler.standings import PairOutcome, standings
+from chaodipi.service.scheduler.timing import decision_times
 from chaodipi.service.store import LeagueRow, Store
 from chaodipi.service.store.rows import rows_of
 from chaodipi.service.store.store import Writer
@@ -61,9 +62,8 @@ def run_league(console: Console, path: Path, out: Path, listen: str) -> None:
         results = results_json(plan, sorted(outcomes, key=lambda outcome: outcome.number), league.rank_by)
         (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         names = [entry.name for entry in plan.entries]
-        console.print(
-            standings_table(standings(names, outcomes, league.rank_by), f"{league.name}, by {league.rank_by}")
-        )
+        lines = standings(names, outcomes, league.rank_by)
+        print_standings(console, f"{league.name}, by {league.rank_by}", lines, decision_times(outcomes))
         console.print(f"results: {folder / 'results.json'}", soft_wrap=True)
 
 
@@ -121,8 +121,11 @@ def show_standings(console: Console, out: Path, name: str | None, as_json: bool)
         row = store.league(name)
         outcomes = list(store.outcomes(name).values())
     lines = standings(row.entries, outcomes, row.rank_by)
+    times = decision_times(outcomes)
     if as_json:
         for line in lines:
-            console.file.write(json.dumps({"schema": "chaodipi/standing/1", "league": name} | line.as_json()) + "\n")
+            time = times.get(line.entry)
+            extra = {"schema": "chaodipi/standing/1", "league": name, "timing": time and time.as_json()}
+            console.file.write(json.dumps(extra | line.as_json()) + "\n")
         return
-    console.print(standings_table(lines, f"{name}, by {row.rank_by}, {len(outcomes)} of {row.pairs} pairs"))
+    print_standings(console, f"{name}, by {row.rank_by}, {len(outcomes)} of {row.pairs} pairs", lines, times)

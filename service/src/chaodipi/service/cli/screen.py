@@ -1,15 +1,16 @@
 """What the commands show on a terminal: progress, and the standings."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from chaodipi.service.scheduler.standings import Estimate, PairOutcome, Standing
+from chaodipi.service.scheduler.timing import DecisionTime
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-__all__ = ["PairProgress", "pair_progress", "standings_table"]
+__all__ = ["PairProgress", "pair_progress", "print_standings"]
 
 
 class PairProgress:
@@ -61,15 +62,21 @@ def _estimate(value: Estimate, digits: int) -> str:
     return text if value.half is None else f"{text} ± {value.half:.{digits}f}"
 
 
-def standings_table(lines: Sequence[Standing], title: str) -> Table:
-    """The standings for people; numbers are means for each pair with 95 % intervals."""
-    caption = "means for each table, over pairs of tables, with 95 % intervals"
-    table = Table(title=title, box=None, caption=caption, padding=(0, 1, 0, 0), pad_edge=False)
+def print_standings(console: Console, title: str, lines: Sequence[Standing], times: Mapping[str, DecisionTime]) -> None:
+    """The standings for people, and under them what faults and forfeits there were, by entry and kind."""
+    table = Table(
+        title=title,
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        caption="a table's mean ± 95 % interval, from pairs; time: median/99 % of decisions",
+    )
     table.add_column("#", justify="right", no_wrap=True, min_width=2)
     table.add_column("entry", no_wrap=True)
-    for heading in ("pairs", "points", "steps", "win", "rho", "faults"):
+    for heading in ("pairs", "points", "steps", "win", "faults", "time ms"):
         table.add_column(heading, justify="right", no_wrap=True)
     for line in lines:
+        time = times.get(line.entry)
         table.add_row(
             str(line.rank),
             line.entry,
@@ -77,7 +84,13 @@ def standings_table(lines: Sequence[Standing], title: str) -> Table:
             _estimate(line.points, 1),
             _estimate(line.steps, 2),
             _estimate(line.win, 2),
-            "–" if line.rho is None else f"{line.rho:+.2f}",
-            str(line.faults),
+            str(sum(line.faults.values())),
+            "–" if time is None else f"{time.median_ms}/{time.p99_ms}",
         )
-    return table
+    console.print(table)
+    for line in lines:
+        if line.faults or line.forfeits:
+            said = [f"{kind} {count}" for kind, count in line.faults.items()]
+            if line.forfeits:
+                said.append(f"{line.forfeits} {'table' if line.forfeits == 1 else 'tables'} forfeited")
+            console.print(f"faults of {line.entry}: {', '.join(said)}")

@@ -77,6 +77,8 @@ async def _play_guest(console: Console, host: hosting.OpenHost, ruleset: Ruleset
                 continue
             outcome = outcome_of(pair, (one, two))
             points = sum(margin.points for margin in outcome.margins) / 2
-            console.print(f"{guest} against {opponent}: {points:+.1f} points a table, faults {outcome.faults[guest]}")
+            console.print(
+                f"{guest} against {opponent}: {points:+.1f} points a table, faults {outcome.faults[guest].total()}"
+            )
     finally:
         guests.discard(guest)

@@ -11,6 +11,7 @@ from chaodipi.service.records.record import write_record
 from chaodipi.service.scheduler.run import TableHost, outcome_of, play_schedule
 from chaodipi.service.scheduler.schedule import Pair, Plan, round_robin
 from chaodipi.service.scheduler.standings import PairOutcome, Standing, standings
+from chaodipi.service.scheduler.timing import decision_times
 
 __all__ = ["PlayedPair", "play_league", "results_json"]
 
@@ -81,7 +82,11 @@ async def play_league(
 
 
 def results_json(plan: Plan, outcomes: list[PairOutcome], rank_by: str) -> dict[str, Any]:
-    """``results.json``: what was played and what came out; no clock in it. Only for a league that is over."""
+    """
+    ``results.json``: what was played and what came out. Only for a league that is over.
+
+    Two runs of one league with deterministic bots share all of it but ``timing``.
+    """
     names = [entry.name for entry in plan.entries]
     lines: list[Standing] = standings(names, outcomes, rank_by)
     return {
@@ -102,9 +107,11 @@ def results_json(plan: Plan, outcomes: list[PairOutcome], rank_by: str) -> dict[
                 "number": outcome.number,
                 "entries": [outcome.first, outcome.second],
                 "margins": [[m.points, m.steps, m.win] for m in outcome.margins],
-                "faults": outcome.faults,
+                "faults": {name: dict(sorted(kinds.items())) for name, kinds in outcome.faults.items()},
+                "forfeits": dict(sorted(outcome.forfeits.items())),
                 "decisions": outcome.decisions,
             }
             for outcome in outcomes
         ],
+        "timing": {entry: times.as_json() for entry, times in sorted(decision_times(outcomes).items())},
     }

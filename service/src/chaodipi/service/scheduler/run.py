@@ -1,6 +1,7 @@
 """Plays a schedule: several tables in flight, each pair whole or not at all."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
@@ -9,8 +10,9 @@ from chaodipi.service.match.table import TableResult, TableSpec
 from chaodipi.service.scheduler.margins import margin
 from chaodipi.service.scheduler.schedule import Pair
 from chaodipi.service.scheduler.standings import PairOutcome
+from chaodipi.service.scheduler.timing import times_of
 
-__all__ = ["PairFailedError", "TableHost", "outcome_of", "play_schedule"]
+__all__ = ["PairFailedError", "TableHost", "faults_of", "outcome_of", "play_schedule"]
 
 Results = tuple[TableResult, TableResult]
 
@@ -80,15 +82,29 @@ def outcome_of(pair: Pair, results: Results) -> PairOutcome:
     """The pair as the standings count it."""
     ruleset = pair.board.ruleset
     one, two = results
-    faults = {pair.first: 0, pair.second: 0}
-    for result, side in zip(results, (Side.SIDE_02, Side.SIDE_13), strict=True):
-        for seat, kinds in result.faults.items():
-            faults[pair.first if Seat(seat).side == side else pair.second] += sum(kinds.values())
+    # Where the first entry sits at the two tables, and where the second.
+    sides = {pair.first: (Side.SIDE_02, Side.SIDE_13), pair.second: (Side.SIDE_13, Side.SIDE_02)}
     return PairOutcome(
         number=pair.number,
         first=pair.first,
         second=pair.second,
         margins=(margin(ruleset, one, Side.SIDE_02), margin(ruleset, two, Side.SIDE_13)),
-        faults=faults,
+        faults={name: faults_of(one, a) + faults_of(two, b) for name, (a, b) in sides.items()},
+        forfeits=Counter(
+            name
+            for name, at in sides.items()
+            for result, side in zip(results, at, strict=True)
+            if result.forfeiting_side == side
+        ),
         decisions=len(one.decisions) + len(two.decisions),
+        times={name: times_of(one, a) + times_of(two, b) for name, (a, b) in sides.items()},
     )
+
+
+def faults_of(result: TableResult, side: Side) -> Counter[str]:
+    """Kind of fault → count, of *side* at one table."""
+    counts: Counter[str] = Counter()
+    for seat, kinds in result.faults.items():
+        if Seat(seat).side == side:
+            counts.update(kinds)
+    return counts

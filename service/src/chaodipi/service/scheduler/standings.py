@@ -5,14 +5,18 @@ D ± t(0.975, n−1)·SE. rho is the correlation of the two tables: var(d) = σ�
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from chaodipi.service.scheduler.margins import SCALES, Margin
 from scipy.special import stdtrit  # type: ignore[import-untyped]  # scipy ships no types
 
-__all__ = ["Estimate", "PairOutcome", "Standing", "estimate", "standings"]
+__all__ = ["Estimate", "PairOutcome", "Standing", "Times", "estimate", "standings"]
+
+Times = Counter[int]
+"""Milliseconds → how many decisions took so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +27,20 @@ class PairOutcome:
     Attributes:
         number: Its place in the schedule.
         margins: Of *first*, at the first and at the second table.
-        faults: Faults of each entry's bots at the two tables.
+        faults: Entry → kind of fault → count, at both tables.
+        forfeits: Entry → tables that it forfeited.
         decisions: Decisions at both tables.
+        times: Entry → how long its bots took; no part of what makes two outcomes equal.
     """
 
     number: int
     first: str
     second: str
     margins: tuple[Margin, Margin]
-    faults: dict[str, int]
+    faults: dict[str, Counter[str]]
+    forfeits: Counter[str] = field(default_factory=Counter)
     decisions: int = 0
+    times: dict[str, Times] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One line of the standings. ``rho`` is of the ranking scale; None where it cannot be told."""
+    """One line of the standings; ``faults`` by kind. ``rho`` is of the ranking scale, None where it cannot be told."""
 
     rank: int
     entry: str
@@ -54,7 +62,8 @@ class Standing:
     steps: Estimate
     win: Estimate
     rho: float | None
-    faults: int
+    faults: dict[str, int] = field(default_factory=dict)
+    forfeits: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """For ``results.json``: finite numbers or null."""
@@ -100,9 +109,7 @@ def standings(entries: Sequence[str], outcomes: Iterable[PairOutcome], rank_by: 
     for at, line in enumerate(lines):
         tied = bool(ranked) and _by(ranked[-1], rank_by).mean == _by(line, rank_by).mean
         rank = ranked[-1].rank if tied else at + 1
-        ranked.append(
-            Standing(rank, line.entry, line.pairs, line.points, line.steps, line.win, line.rho, line.faults)
-        )  # fmt: skip
+        ranked.append(replace(line, rank=rank))
     return ranked
 
 
@@ -112,17 +119,29 @@ def _by(line: Standing, scale: str) -> Estimate:
 
 def _line(name: str, outcomes: Sequence[PairOutcome], rank_by: str) -> Standing:
     own: list[tuple[Margin, Margin]] = []
-    faults = 0
+    faults: Counter[str] = Counter()
+    forfeits = 0
     for outcome in outcomes:
         if name not in (outcome.first, outcome.second):
             continue
         one, two = outcome.margins
         own.append((one, two) if name == outcome.first else (-one, -two))
-        faults += outcome.faults.get(name, 0)
+        faults.update(outcome.faults.get(name, {}))
+        forfeits += outcome.forfeits.get(name, 0)
     tables = {scale: [(_of(one, scale), _of(two, scale)) for one, two in own] for scale in SCALES}
     means = {scale: estimate([(one + two) / 2 for one, two in tables[scale]]) for scale in SCALES}
     rho = correlation([one for one, _ in tables[rank_by]], [two for _, two in tables[rank_by]])
-    return Standing(0, name, len(own), means["points"], means["steps"], means["win"], rho, faults)
+    return Standing(
+        rank=0,
+        entry=name,
+        pairs=len(own),
+        points=means["points"],
+        steps=means["steps"],
+        win=means["win"],
+        rho=rho,
+        faults=dict(sorted(faults.items())),
+        forfeits=forfeits,
+    )
 
 
 def _of(margin: Margin, scale: str) -> int:

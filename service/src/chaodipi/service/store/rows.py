@@ -1,39 +1,67 @@
 """A finished pair as rows of the store."""
 
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from chaodipi.engine.cards import Seat
+from chaodipi.engine.cards import Side
+from chaodipi.service.match.table import TableResult
 from chaodipi.service.scheduler.league import PlayedPair
+from chaodipi.service.scheduler.run import faults_of
+from chaodipi.service.scheduler.timing import times_of
 
-__all__ = ["rows_of"]
+__all__ = ["Rows", "rows_of"]
 
 
-def rows_of(league: str, played: PlayedPair) -> list[dict[str, Any]]:
-    """Both tables of *played*, in order."""
-    rows = []
-    for which, (result, digest) in enumerate(zip(played.results, played.record_digests, strict=True), 1):
-        faults = [0, 0]
-        for seat, kinds in result.faults.items():
-            # The first entry sits at 0 and 2 at the first table, at 1 and 3 at the second.
-            faults[(Seat(seat).side + which - 1) % 2] += sum(kinds.values())
-        of_first = played.outcome.margins[which - 1]
-        rows.append(
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What is written of a finished pair, both tables in order: their results, and how long decisions took."""
+
+    results: tuple[dict[str, Any], ...]
+    timings: tuple[dict[str, Any], ...] = ()
+
+
+def rows_of(league: str, played: PlayedPair) -> Rows:
+    """Both tables of *played*."""
+    # The first entry sits at 0 and 2 at the first table, at 1 and 3 at the second.
+    sides = ((Side.SIDE_02, Side.SIDE_13), (Side.SIDE_13, Side.SIDE_02))
+    tables = list(zip(played.results, sides, strict=True))
+    return Rows(
+        tuple(_result(league, played, which, *table) for which, table in enumerate(tables)),
+        tuple(
             {
                 "table_id": result.table_id,
-                "league": league,
-                "pair": played.pair.number,
-                "which": which,
-                "first": played.pair.first,
-                "second": played.pair.second,
-                "how": result.how,
-                "score": result.score,
-                "points": of_first.points,
-                "steps": of_first.steps,
-                "win": of_first.win,
-                "first_faults": faults[0],
-                "second_faults": faults[1],
-                "decisions": len(result.decisions),
-                "record_sha256": digest,
+                "first_ms": _text(times_of(result, first)),
+                "second_ms": _text(times_of(result, second)),
             }
-        )
-    return rows
+            for result, (first, second) in tables
+        ),
+    )
+
+
+def _result(
+    league: str, played: PlayedPair, which: int, result: TableResult, sides: tuple[Side, Side]
+) -> dict[str, Any]:
+    of_first = played.outcome.margins[which]
+    return {
+        "table_id": result.table_id,
+        "league": league,
+        "pair": played.pair.number,
+        "which": which + 1,
+        "first": played.pair.first,
+        "second": played.pair.second,
+        "how": result.how,
+        "score": result.score,
+        "points": of_first.points,
+        "steps": of_first.steps,
+        "win": of_first.win,
+        "first_faults": _text(faults_of(result, sides[0])),
+        "second_faults": _text(faults_of(result, sides[1])),
+        "decisions": len(result.decisions),
+        "record_sha256": played.record_digests[which],
+    }
+
+
+def _text(counts: Mapping[Any, int]) -> str:
+    return json.dumps(dict(sorted(counts.items())), separators=(",", ":"))

@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -24,7 +25,8 @@ from alembic import command
 from alembic.config import Config
 from chaodipi.service.scheduler.margins import Margin
 from chaodipi.service.scheduler.standings import PairOutcome
-from chaodipi.service.store.tables import bots, leagues, results
+from chaodipi.service.store.rows import Rows
+from chaodipi.service.store.tables import bots, leagues, results, timings
 from sqlalchemy.dialects.sqlite import insert
 
 __all__ = ["LeagueRow", "Store", "StoreError", "Writer"]
@@ -194,7 +196,12 @@ class Store:
 
     def outcomes(self, league: str) -> dict[int, PairOutcome]:
         """Number → outcome of every pair that is whole in the store."""
-        query = sa.select(results).where(results.c.league == league).order_by(results.c.pair, results.c.which)
+        query = (
+            sa.select(results, timings.c.first_ms, timings.c.second_ms)
+            .outerjoin(timings, timings.c.table_id == results.c.table_id)
+            .where(results.c.league == league)
+            .order_by(results.c.pair, results.c.which)
+        )
         with self._engine.begin() as connection:
             rows = connection.execute(query).all()
         tables: dict[int, list[Any]] = {}
@@ -202,21 +209,23 @@ class Store:
             tables.setdefault(row.pair, []).append(row)
         return {pair: _outcome(both[0], both[1]) for pair, both in tables.items() if len(both) == 2}
 
-    def save(self, rows: Sequence[dict[str, Any]]) -> list[str]:
+    def save(self, rows: Rows) -> list[str]:
         """
-        Write result *rows* in one transaction; ids of those that were there before with other content.
+        Write *rows* in one transaction; ids of results that were there before with other content.
 
-        A row that is there already stays as it is.
+        A row that is there already stays as it is; that decisions took another time is no conflict.
         """
         conflicts = []
         with self._engine.begin() as connection:
-            for row in rows:
+            for row in rows.results:
                 query = insert(results).values(row).on_conflict_do_nothing().returning(results.c.table_id)
                 if connection.execute(query).first() is not None:
                     continue
                 kept = connection.execute(sa.select(results).where(results.c.table_id == row["table_id"])).one_or_none()
                 if kept is None or dict(kept._mapping) != row:
                     conflicts.append(row["table_id"])
+            for row in rows.timings:
+                connection.execute(insert(timings).values(row).on_conflict_do_nothing())
         return conflicts
 
 
@@ -226,9 +235,27 @@ def _outcome(one: Any, two: Any) -> PairOutcome:
         first=one.first,
         second=one.second,
         margins=(Margin(one.points, one.steps, one.win), Margin(two.points, two.steps, two.win)),
-        faults={one.first: one.first_faults + two.first_faults, one.second: one.second_faults + two.second_faults},
+        faults={
+            one.first: _counts(one.first_faults) + _counts(two.first_faults),
+            one.second: _counts(one.second_faults) + _counts(two.second_faults),
+        },
+        forfeits=Counter(row.first if row.win < 0 else row.second for row in (one, two) if row.how == "forfeit"),
         decisions=one.decisions + two.decisions,
+        times={
+            one.first: _times(one.first_ms) + _times(two.first_ms),
+            one.second: _times(one.second_ms) + _times(two.second_ms),
+        },
     )
+
+
+def _counts(text: str) -> Counter[str]:
+    return Counter(json.loads(text))
+
+
+def _times(text: str | None) -> Counter[int]:
+    """Times of a result that was saved before times were are none."""
+    counts: Mapping[str, int] = json.loads(text or "{}")
+    return Counter({int(ms): count for ms, count in counts.items()})
 
 
 class Writer:
@@ -240,7 +267,7 @@ class Writer:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._waiting: list[tuple[Sequence[dict[str, Any]], asyncio.Future[None]]] = []
+        self._waiting: list[tuple[Rows, asyncio.Future[None]]] = []
         self._wake = asyncio.Event()
         self._closing = False
         self._task: asyncio.Task[None] | None = None
@@ -257,7 +284,7 @@ class Writer:
         if self._task is not None:
             await self._task
 
-    async def save(self, rows: Sequence[dict[str, Any]]) -> None:
+    async def save(self, rows: Rows) -> None:
         """Write *rows*, all or none; StoreError if the store cannot."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((rows, done))
@@ -272,8 +299,11 @@ class Writer:
             if group:
                 await self._write(group)
 
-    async def _write(self, group: list[tuple[Sequence[dict[str, Any]], asyncio.Future[None]]]) -> None:
-        rows = [row for some, _ in group for row in some]
+    async def _write(self, group: list[tuple[Rows, asyncio.Future[None]]]) -> None:
+        rows = Rows(
+            tuple(row for some, _ in group for row in some.results),
+            tuple(row for some, _ in group for row in some.timings),
+        )
         error: StoreError | None = None
         try:
             for table_id in await asyncio.to_thread(self._store.save, rows):

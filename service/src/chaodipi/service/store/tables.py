@@ -2,7 +2,7 @@
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-__all__ = ["METADATA", "bots", "leagues", "results"]
+__all__ = ["METADATA", "bots", "leagues", "results", "timings"]
 
 METADATA = MetaData(
     naming_convention={
@@ -53,9 +53,20 @@ results = Table(
     Column("points", Integer, nullable=False),
     Column("steps", Integer, nullable=False),
     Column("win", Integer, nullable=False),
-    Column("first_faults", Integer, nullable=False),
-    Column("second_faults", Integer, nullable=False),
+    # JSON: kind of fault → count.
+    Column("first_faults", Text, nullable=False),
+    Column("second_faults", Text, nullable=False),
     Column("decisions", Integer, nullable=False),
     Column("record_sha256", String(64), nullable=False),
     Index("ix_result_league_pair", "league", "pair", "which", unique=True),
+)
+
+# How long the decisions of a table took; apart from its result, which two runs of a league share.
+timings = Table(
+    "timing",
+    METADATA,
+    Column("table_id", String(200), ForeignKey("result.table_id"), primary_key=True),
+    # JSON: milliseconds → how many decisions, of the pair's first and second entry.
+    Column("first_ms", Text, nullable=False),
+    Column("second_ms", Text, nullable=False),
 )
