@@ -9,12 +9,12 @@ from chaodipi.engine.deal import Deal
 from chaodipi.engine.defaults import default_key
 from chaodipi.engine.errors import MalformedError, RuleError, RulesetError
 from chaodipi.engine.events import BottomTaken, Buried, CardsDrawn, DealEnded, Passed, Phase, ShowKind, Shown, visible
-from chaodipi.engine.ruleset import resolve
+from chaodipi.engine.ruleset import NOT_PLAYED, resolve
 from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
 
-MING, HUANLE = resolve("ming_chao"), resolve("huanle_2")
-PRESETS = pytest.mark.parametrize("ruleset", [MING, HUANLE], ids=lambda r: r.name)
+MING, HUANLE, IN_PLAY = resolve("ming_chao"), resolve("huanle_2"), resolve("in_play")
+PRESETS = pytest.mark.parametrize("ruleset", [MING, HUANLE, IN_PLAY], ids=lambda r: r.name)
 
 
 def show(text, named=None, looking_back=False):
@@ -314,7 +314,7 @@ def random_action(deal, seat, rng):
     hand = deal.view.hand(seat)
     if kind == ActionKind.SHOW and legal.shows:
         return rng.choice(legal.shows)
-    if kind in (ActionKind.SHOW, ActionKind.PASS):
+    if kind in (ActionKind.SHOW, ActionKind.PASS) and ActionKind.PASS in legal.kinds:
         return Pass()
     if kind == ActionKind.BURY:
         return Bury(tuple(rng.sample(hand, legal.bury_count)))
@@ -323,6 +323,9 @@ def random_action(deal, seat, rng):
         order = deal.view.order
         cls = order.class_of(rng.choice(hand))
         same = order.of_class(hand, cls)
+        if deal.view.plain_lead:
+            card = rng.choice(same)
+            return Play((card,) * rng.randint(1, same.count(card)))
         return Play(tuple(rng.sample(same, min(len(same), rng.choice((1, 1, 1, 2, 3, 4))))))
     if rng.random() < 0.3:
         return deal.default_action(seat)
@@ -454,11 +457,12 @@ def test_nobody_declares_first_deal_is_void():
     assert deal.observation(Seat.S0).bottom is None
 
 
-def test_bad_setups():
+def test_bad_setups(monkeypatch):
     with pytest.raises(MalformedError):
         Deal(Setup(MING, deck(1)))
+    monkeypatch.setitem(NOT_PLAYED, "stir", ("none",))
     with pytest.raises(RulesetError):
-        Deal(Setup(MING.override({"stir": "first_trick"}), deck(2)))
+        Deal(Setup(MING.override({"stir": "none"}), deck(2)))
     with pytest.raises(MalformedError):
         stacked(MING, "8", {0: "S8 S8", 1: "S8"})
 

@@ -12,6 +12,7 @@ from chaodipi.engine.events import (
     BottomTaken,
     Buried,
     CardsDrawn,
+    CardsReturned,
     DealEnded,
     DealStarted,
     Event,
@@ -52,6 +53,7 @@ EVENTS: list[Event] = [
     Shown(Seat.S3, ShowKind.OVERCALL, (), None, True, Phase.DECLARE),
     Passed(Seat.S1, Phase.DECLARE),
     Passed(Seat.S1, Phase.STIR),
+    Passed(Seat.S0, Phase.FOLLOW),
     WindowClosed(Seat.S2, Suit.NO_TRUMP, None, parse_cards("C3 rj"), True, (25, 25, 25, 25)),
     WindowClosed(Seat.S2, Suit.HEARTS, Rank.KING, (), False, (25, 25, 25, 25), Seat.S1),
     WindowClosed(Seat.S2, None, Rank.KING, (), False, (25, 25, 25, 25), Seat.S2, hidden=True),
@@ -70,6 +72,8 @@ EVENTS: list[Event] = [
     ),
     Played(Seat.S3, parse_cards("bj rj"), None),
     Played(Seat.S3, parse_cards("S9"), parse_cards("SA S9")),
+    CardsReturned(Seat.S3, ((Seat.S1, parse_cards("H4")), (Seat.S2, parse_cards("H7")))),
+    CardsReturned(Seat.S1, ()),
     *(
         Booked(kind, Seat.S1, -20)
         for kind in ("failed_throw", "blind_stir_failed", "forced_heart_five", "kept_heart_five", "penalty")
@@ -97,7 +101,7 @@ def test_events_survive_the_wire(event: Event) -> None:
 def test_every_kind_of_event_is_tried() -> None:
     named = {name for name in seat_pb2.SeatEvent.DESCRIPTOR.fields_by_name if name != "seq"}
     tried = {message.WhichOneof("event") for event in EVENTS if (message := wire.event_to_wire(event)) is not None}
-    assert named - tried == {"cards_returned", "fault_recorded", "presence_changed"}
+    assert named - tried == {"fault_recorded", "presence_changed"}
 
 
 def test_seats_and_sides_start_at_one() -> None:

@@ -21,7 +21,7 @@ from chaodipi.engine.defaults import default_bury
 from chaodipi.engine.errors import RuleError
 from chaodipi.engine.events import DealEnded, Event, Phase
 from chaodipi.engine.follow import Follows, default_follow, legal_follows
-from chaodipi.engine.lead import lead_shape
+from chaodipi.engine.lead import check_plain_lead, lead_shape
 from chaodipi.engine.order import TRUMPS, Order
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.shapes import Component, Shape, decompose, runs_of, shape_of
@@ -32,14 +32,6 @@ from chaodipi.engine.view import Contribution, View
 __all__ = ["Bot", "Decision", "default_action"]
 
 Cards = tuple[Card, ...]
-_KINDS: dict[Phase, frozenset[ActionKind]] = {
-    Phase.DECLARE: frozenset({ActionKind.SHOW, ActionKind.PASS}),
-    Phase.BURY: frozenset({ActionKind.BURY}),
-    Phase.STIR: frozenset({ActionKind.SHOW, ActionKind.PASS}),
-    Phase.LEAD: frozenset({ActionKind.PLAY}),
-    Phase.FOLLOW: frozenset({ActionKind.PLAY}),
-    Phase.ENDED: frozenset(),
-}
 
 
 def default_action(view: View, seat: Seat) -> Action:
@@ -48,7 +40,7 @@ def default_action(view: View, seat: Seat) -> Action:
         return Bury(default_bury(view.ruleset, view.level, view.hands[seat], view.ruleset.bottom))
     if view.phase == Phase.LEAD:
         return Play(default_bury(view.ruleset, view.level, view.hands[seat], 1))
-    if view.phase == Phase.FOLLOW:
+    if ActionKind.PLAY in view.allowed_kinds:
         return Play(default_follow(view.order, view.hands[seat], view.trick[0].cards))
     return Pass()
 
@@ -122,8 +114,8 @@ class Decision:
 
     @property
     def allowed(self) -> frozenset[ActionKind]:
-        """Kinds of action that this phase allows."""
-        return _KINDS[self.phase]
+        """Kinds of action that may be chosen from; in FOLLOW of a first trick, a stir may be among them."""
+        return frozenset(self.view.allowed_kinds)
 
     @property
     def is_lead(self) -> bool:
@@ -152,7 +144,7 @@ class Decision:
         """Cards that the answer must have; 0 where that is free (a lead, a showing)."""
         if self.phase == Phase.BURY:
             return self.ruleset.bottom
-        return len(self.led) if self.led is not None else 0
+        return len(self.led) if self.led is not None and ActionKind.PLAY in self.allowed else 0
 
     @property
     def last_to_play(self) -> bool:
@@ -212,7 +204,7 @@ class Decision:
     @cached_property
     def legal(self) -> Follows:
         """All legal follows, lazily; ValueError if this seat does not follow."""
-        if self.led is None:
+        if self.led is None or ActionKind.PLAY not in self.allowed:
             raise ValueError("a lead is any play of one class: see lead_options()")
         return legal_follows(self.order, self.view.hand(self.seat), self.led)
 
@@ -226,7 +218,8 @@ class Decision:
         found: dict[tuple[Card, ...], None] = {}
         for cls in (TRUMPS, *SUITS):
             for part in self.components(cls):
-                found[part.cards] = None
+                if part.length == 1 or not self.view.plain_lead:
+                    found[part.cards] = None
             held = Counter(self.of_class(cls))
             for card, count in held.items():
                 found[(card,)] = None
@@ -258,6 +251,8 @@ class Decision:
         elif isinstance(action, Bury):
             if len(action.cards) != self.card_count:
                 raise RuleError("BURY_COUNT", f"{self.card_count} cards must be buried", ("S0-01",))
+        elif self.view.plain_lead:
+            check_plain_lead(self.order, action.cards)
         elif self.is_lead:
             lead_shape(self.order, action.cards)
         else:
@@ -437,7 +432,11 @@ class Bot:
         return decision.pass_()
 
     def stir(self, decision: Decision) -> Action:
-        """Show cards to take the bottom over (炒底), or pass."""
+        """
+        Show cards to take the bottom over (炒底), or pass.
+
+        Where seats stir in the first trick, a pass leaves the turn: :meth:`play` is called next.
+        """
         return decision.pass_()
 
     def on_event(self, event: Event, view: View) -> None:
@@ -447,7 +446,11 @@ class Bot:
         """A deal is over."""
 
     def decide(self, decision: Decision) -> Action:
-        """Call the handler of the decision's phase."""
+        """Call the handler of the decision's phase; in the first trick, :meth:`stir` before :meth:`play`."""
+        if decision.phase == Phase.FOLLOW and ActionKind.SHOW in decision.allowed:
+            action = self.stir(decision)
+            if not isinstance(action, Pass) or ActionKind.PASS in decision.allowed:
+                return action
         match decision.phase:
             case Phase.DECLARE:
                 return self.declare(decision)

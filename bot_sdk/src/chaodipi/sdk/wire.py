@@ -16,6 +16,7 @@ from chaodipi.engine.events import (
     BottomTaken,
     Buried,
     CardsDrawn,
+    CardsReturned,
     DealEnded,
     DealStarted,
     Event,
@@ -268,6 +269,8 @@ def event_to_wire(
         case Buried(seat=seat, cards=cards, count=count):
             buried = seat_pb2.Buried(seat=seat_to_wire(seat), cards=_ints(cards), count=count, by_host=by_host)
             out.buried.CopyFrom(buried)
+        case CardsReturned():
+            out.cards_returned.CopyFrom(_returned(event))
         case Booked():
             out.points_booked.CopyFrom(_booked(event))
         case DealStarted():
@@ -294,6 +297,11 @@ def _played(
     seat: Seat, cards: Iterable[Card], attempted: Iterable[Card] = (), by_host: bool = False
 ) -> seat_pb2.Played:
     return seat_pb2.Played(seat=seat_to_wire(seat), cards=_ints(cards), attempted=_ints(attempted), by_host=by_host)
+
+
+def _returned(event: CardsReturned) -> seat_pb2.CardsReturned:
+    returned = [_played(seat, cards) for seat, cards in event.returned]
+    return seat_pb2.CardsReturned(stirrer=seat_to_wire(event.stirrer), returned=returned)
 
 
 def _deal_ended(
@@ -374,7 +382,7 @@ def _read_shown(m: seat_pb2.CardsShown, view: View) -> Shown:
     phase = Phase(m.phase) if m.phase else view.phase
     if kind is None:
         first = ShowKind.OVERCALL if view.shown else ShowKind.DECLARATION
-        kind = ShowKind.STIR if phase == Phase.STIR else first
+        kind = first if phase == Phase.DECLARE else ShowKind.STIR
     return Shown(_need_seat(m.seat), kind, cards_from_wire(m.cards), _suit(m.named), m.hidden, phase)
 
 
@@ -411,6 +419,11 @@ def _read_played(m: seat_pb2.Played, view: View) -> Event:
     return Played(_need_seat(m.seat), cards_from_wire(m.cards), cards_from_wire(m.attempted) or None)
 
 
+def _read_returned(m: seat_pb2.CardsReturned, view: View) -> CardsReturned:
+    returned = tuple((_need_seat(p.seat), cards_from_wire(p.cards)) for p in m.returned)
+    return CardsReturned(_need_seat(m.stirrer), returned)
+
+
 def _read_booked(m: seat_pb2.PointsBooked, view: View) -> Event | None:
     kind = _BOOKINGS_BACK.get(int(m.kind))
     return None if kind is None else Booked(kind, _need_seat(m.seat), m.points)
@@ -440,6 +453,7 @@ _READERS: dict[str, Any] = {
     "buried": _read_buried,
     "played": _read_played,
     "trump_revealed": _read_revealed,
+    "cards_returned": _read_returned,
     "points_booked": _read_booked,
     "trick_ended": _read_trick,
     "deal_ended": _read_ended,
@@ -474,6 +488,7 @@ def snapshot_from_view(view: View, seq: int = 0, *, deal: int = 1, board_commitm
         score=view.score,
         bookings=[_booked(booking) for booking in view.adjustments],
         stake=view.stake,
+        returned=[_returned(event) for event in view.returned],
         asked=[seat_to_wire(asked) for asked in view.asked],
         undeclared=view.undeclared,
         to_act=seat_to_wire(view.to_act),
@@ -534,6 +549,7 @@ def view_from_snapshot(message: seat_pb2.SeatView, ruleset: Ruleset) -> View:
     view.hands[seat] = sorted(cards_from_wire(message.hand))
     view.hand_sizes = list(message.hand_sizes)
     view.bottom = tuple(sorted(cards_from_wire(message.buried))) or None
+    view.returned = [_read_returned(m, view) for m in message.returned]
     _read_tricks(view, message)
     view.score = message.score
     view.adjustments = [b for m in message.bookings if isinstance(b := _read_booked(m, view), Booked)]

@@ -7,6 +7,8 @@
        └─▶ ENDED         └────────┘
           (redeal)
 
+Where seats stir in the first trick there is no STIR: a stir in FOLLOW leads to BURY and back to FOLLOW.
+
 A :class:`Deal` holds all cards. Everything that happens is an event, and the host's state is the
 fold of all events (:attr:`Deal.view`), a seat's the fold of those it may see
 (:meth:`Deal.observation`). The only state beside the events is who is offered a showing while
@@ -26,6 +28,7 @@ from chaodipi.engine.events import (
     BottomTaken,
     Buried,
     CardsDrawn,
+    CardsReturned,
     DealEnded,
     DealStarted,
     Event,
@@ -42,7 +45,7 @@ from chaodipi.engine.events import (
     visible,
 )
 from chaodipi.engine.follow import Follows, default_follow, legal_follows
-from chaodipi.engine.lead import LeadResult, check_lead
+from chaodipi.engine.lead import LeadResult, check_lead, check_plain_lead
 from chaodipi.engine.legal import LegalActions
 from chaodipi.engine.ruleset import Ruleset, check_playable
 from chaodipi.engine.rungs import turned_trump
@@ -53,16 +56,6 @@ from chaodipi.engine.trick import winner_index
 from chaodipi.engine.view import View
 
 __all__ = ["Deal"]
-
-_KINDS: dict[Phase, tuple[ActionKind, ...]] = {
-    Phase.DECLARE: (ActionKind.SHOW, ActionKind.PASS),
-    Phase.BURY: (ActionKind.BURY,),
-    Phase.STIR: (ActionKind.SHOW, ActionKind.PASS),
-    Phase.LEAD: (ActionKind.PLAY,),
-    Phase.FOLLOW: (ActionKind.PLAY,),
-    Phase.ENDED: (),
-}
-"""What may be done in a phase, and nothing else may."""
 
 _TURN_CLAUSES: dict[Phase, tuple[str, ...]] = {
     Phase.DECLARE: ("Q110",),
@@ -211,8 +204,8 @@ class Deal:
 
     @property
     def allowed_kinds(self) -> tuple[ActionKind, ...]:
-        """Kinds of action that this phase allows; empty after the end."""
-        return _KINDS[self.view.phase]
+        """Kinds of action that the seat to act may choose from; empty after the end."""
+        return self.view.allowed_kinds
 
     @property
     def over(self) -> bool:
@@ -240,7 +233,7 @@ class Deal:
         """
         What the host does for *seat* when it does not answer: always legal (Q122).
 
-        Pass, bury the lowest cards, lead the lowest card, or the lowest legal follow.
+        Pass, bury the lowest cards, lead the lowest card, or the lowest legal follow (rather than stir).
 
         Raises:
             RuleError: ``DEAL_OVER``.
@@ -252,7 +245,7 @@ class Deal:
             return Bury(default_bury(self.ruleset, view.level, view.hands[seat], self.ruleset.bottom))
         if view.phase == Phase.LEAD:
             return Play(default_bury(self.ruleset, view.level, view.hands[seat], 1))
-        if view.phase == Phase.FOLLOW:
+        if ActionKind.PLAY in view.allowed_kinds:
             return Play(default_follow(view.order, view.hands[seat], view.trick[0].cards))
         return Pass()
 
@@ -295,26 +288,39 @@ class Deal:
         phase = view.phase
         if phase == Phase.ENDED:
             raise RuleError("DEAL_OVER", "the deal has ended", ("Q123",))
-        if action.kind not in _KINDS[phase]:
-            if action.kind == ActionKind.SHOW and phase in (Phase.LEAD, Phase.FOLLOW):
-                raise RuleError("STIR_CLOSED", "nobody may stir any more", ("S0-07", "S0-20", "Q34", "Q41"))
+        if action.kind == ActionKind.SHOW and phase in (Phase.LEAD, Phase.FOLLOW):
+            self._check_stir_turn(seat)
+            return
+        waits = phase == Phase.FOLLOW and action.kind == ActionKind.PLAY and seat != view.to_act
+        if action.kind not in view.allowed_kinds and not waits:
             if action.kind == ActionKind.BURY and not self.ruleset.bottom:
                 raise RuleError("NO_BOTTOM", "this deal has no bottom", ("S0-49",))
-            allowed = ", ".join(kind.name.lower() for kind in _KINDS[phase])
+            allowed = ", ".join(kind.name.lower() for kind in view.allowed_kinds)
             raise RuleError("WRONG_ACTION_KIND", f"now: {allowed}", _TURN_CLAUSES[phase])
         asked = self.to_act
         if asked == seat or (phase == Phase.DECLARE and self._offers is None):
             return
         if phase == Phase.STIR and action.kind == ActionKind.SHOW:
-            if seat == view.bottom_owner:
-                raise RuleError("NOT_ALLOWED_TO_SHOW", "nobody stirs his own bottom", ("S0-20", "Q35"))
-            if seat in view.barred:
-                raise RuleError(
-                    "NOT_ALLOWED_TO_SHOW", "passed over until another has stirred", ("S0-21", "Q39", "Q102")
-                )
+            self._check_may_stir(seat)
         # While declaring nobody learns who is asked (Q110).
         named = "another seat" if phase == Phase.DECLARE or asked is None else f"seat {asked}"
         raise RuleError("NOT_YOUR_TURN", f"{named} is asked now", _TURN_CLAUSES[phase])
+
+    def _check_may_stir(self, seat: Seat) -> None:
+        if seat == self.view.bottom_owner:
+            raise RuleError("NOT_ALLOWED_TO_SHOW", "nobody stirs his own bottom", ("S0-20", "S2a-58", "Q35"))
+        if seat in self.view.barred:
+            raise RuleError("NOT_ALLOWED_TO_SHOW", "passed over until another has stirred", ("S0-21", "Q39", "Q102"))
+
+    def _check_stir_turn(self, seat: Seat) -> None:
+        """A stir during the first trick comes at the seat's own turn, and never after that trick (Q46)."""
+        view = self.view
+        if not view.stir_window or view.undeclared:
+            clauses = ("S0-07", "S0-20", "S2a-59", "Q34", "Q41", "Q46")
+            raise RuleError("STIR_CLOSED", "nobody may stir any more", clauses)
+        self._check_may_stir(seat)
+        if seat != view.to_act:
+            raise RuleError("NOT_YOUR_TURN", f"seat {view.to_act} is asked now", ("S2a-54", "Q46"))
 
     def _check_held(self, seat: Seat, cards: Sequence[Card], clauses: tuple[str, ...]) -> None:
         if not cards:
@@ -325,6 +331,10 @@ class Deal:
             raise RuleError("NOT_YOUR_CARDS", f"not in the hand: {texts}", clauses)
 
     def _check_bury(self, seat: Seat, cards: Sequence[Card]) -> None:
+        led = Counter(self.view.trick[0].cards if self.view.trick and self.view.trick[0].seat == seat else ())
+        missing = Counter(cards) - Counter(self.view.hands[seat])
+        if missing & led:
+            raise RuleError("BURY_SHOWN", "the led cards lie on the table", ("Q126",))
         self._check_held(seat, cards, ("S0-03", "Q48"))
         count = self.ruleset.bottom
         if len(cards) != count:
@@ -336,6 +346,8 @@ class Deal:
         view = self.view
         self._check_held(seat, cards, ("S1-25",))
         if view.phase == Phase.LEAD:
+            if view.plain_lead:
+                check_plain_lead(view.order, cards)
             others = [view.hands[SEATS[(seat + i) & 3]] for i in (1, 2, 3)]
             return check_lead(view.order, cards, others)
         self._follows(seat).check(cards)
@@ -397,8 +409,11 @@ class Deal:
 
     def _show(self, seat: Seat, show: Show) -> None:
         kind, _, _ = check_show(self.view, seat, show)
-        stirring = self.view.phase == Phase.STIR
+        stirring, in_trick = self.view.stirring, self.view.phase == Phase.FOLLOW
         self._emit(Shown(seat, kind, tuple(show.cards), show.named, self.ruleset.dark, self.view.phase))
+        if in_trick:
+            # The dealer's lead stays; everybody else plays anew under the new trump (S2a-56, Q44).
+            self._emit(CardsReturned(seat, tuple((play.seat, play.cards) for play in self.view.trick[1:])))
         if stirring:
             self._take_bottom(seat)
             return
@@ -417,6 +432,8 @@ class Deal:
             self._reveal()
         elif self._offers is not None:
             self._deal_on()
+        elif phase == Phase.FOLLOW and self.view.to_act is None:
+            self._end_trick()
 
     def _reveal(self) -> None:
         """Publish what was shown in the dark once nobody may stir any more, and book failed stirs (Q36, Q99, Q124)."""
@@ -551,7 +568,7 @@ class Deal:
         if failed and self.ruleset.throw_penalty:
             # The dealer side's mistake is the catchers' gain (S1-81, S1-82, Q52).
             self._book("failed_throw", seat, self.ruleset.throw_penalty * len(whole))
-        if len(self.view.trick) == 4:
+        if self.view.to_act is None:
             self._end_trick()
 
     def _is_dealer_side(self, seat: Seat) -> bool:

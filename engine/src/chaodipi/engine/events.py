@@ -17,6 +17,7 @@ __all__ = [
     "BottomTaken",
     "Buried",
     "CardsDrawn",
+    "CardsReturned",
     "DealEnded",
     "DealStarted",
     "Event",
@@ -106,7 +107,7 @@ class Shown:
         cards: All cards of the showing; empty where they are hidden from the receiver.
         named: Trump named with it, where the cards leave a choice.
         hidden: The showing is dark (暗).
-        phase: DECLARE or STIR.
+        phase: DECLARE or STIR, FOLLOW for a stir during the first trick.
     """
 
     seat: Seat
@@ -119,7 +120,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """*seat* showed nothing. While declaring only the seat itself knows (Q110); while stirring, all."""
+    """
+    *seat* showed nothing. While declaring only the seat itself knows (Q110); while stirring, all.
+
+    In FOLLOW only the dealer passes, whose card lies on the table already (Q45).
+    """
 
     seat: Seat
     phase: Phase
@@ -196,6 +201,20 @@ class Played:
     seat: Seat
     cards: Cards
     attempted: Cards | None
+
+
+@dataclass(frozen=True, slots=True)
+class CardsReturned:
+    """
+    A stir during the first trick returned cards to the hands that had played them (S2a-56, Q44). Public (Q112).
+
+    Attributes:
+        stirrer: The seat that stirred.
+        returned: (seat, cards) in playing order, the dealer's lead not among them; empty if the stir came first.
+    """
+
+    stirrer: Seat
+    returned: tuple[tuple[Seat, Cards], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +297,7 @@ Event = (
     | Buried
     | TrumpRevealed
     | Played
+    | CardsReturned
     | Booked
     | TrickEnded
     | DealEnded

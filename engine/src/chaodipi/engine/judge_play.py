@@ -4,7 +4,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chaodipi.engine.actions import Action, Bury, Pass, Play, Show
+from chaodipi.engine.actions import Action, ActionKind, Bury, Pass, Play, Show
 from chaodipi.engine.cards import Card, Rank, Seat, Side, Suit
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import MalformedError, RuleError
@@ -12,6 +12,7 @@ from chaodipi.engine.events import Booked, Buried, Event, Phase, Played, ShowKin
 from chaodipi.engine.judge_read import Fields, as_cards, read_positions, read_ruleset
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.scoring import Position
+from chaodipi.engine.view import View
 
 __all__ = ["play_script"]
 
@@ -19,8 +20,8 @@ Result = dict[str, Any]
 
 _PHASES = {"declare": Phase.DECLARE, "bury": Phase.BURY, "stir": Phase.STIR, "play": Phase.LEAD}
 _SIDES = {"02": Side.SIDE_02, "13": Side.SIDE_13}
-_WHEN = {"declare": (Phase.DECLARE,), "stir": (Phase.STIR,)}
-"""Phases in which a kind of showing may be tried; a stir is not a declaration."""
+_WHEN = {"declare": (Phase.DECLARE,), "stir": (Phase.STIR, Phase.LEAD, Phase.FOLLOW)}
+"""Phases in which a kind of showing may be tried; a stir is not a declaration. The deal knows when stirs end."""
 
 
 def play_script(fields: Fields) -> Result:
@@ -146,10 +147,13 @@ def _check_cards(deal: Deal, seat: Seat, action: Action | None) -> None:
         return
     hand = deal.view.hand(seat)
     lead = deal.view.lead
-    if deal.phase == Phase.FOLLOW and lead is not None and len(hand) < len(lead):
+    plays = isinstance(action, Play) or (action is None and ActionKind.PLAY in deal.allowed_kinds)
+    if plays and deal.phase == Phase.FOLLOW and lead is not None and len(hand) < len(lead):
         raise MalformedError("FIELD_INVALID", f"seat {seat} holds fewer cards than were led", "hands")
     if isinstance(action, Play | Bury) and deal.to_act == seat:
-        Fields.check_held(action.cards, hand)
+        # Of the dealer's own lead the engine says that it cannot be buried (Q126).
+        led = [card for play in deal.view.trick for card in play.cards if play.seat == seat]
+        Fields.check_held(action.cards, [*hand, *(led if isinstance(action, Bury) else ())])
 
 
 def _action(deal: Deal, entry: Sequence[Any], ruleset: Ruleset) -> tuple[Seat, Action | None]:
@@ -174,7 +178,7 @@ def _action(deal: Deal, entry: Sequence[Any], ruleset: Ruleset) -> tuple[Seat, A
     if kind in ("bury", "play"):
         options.refuse_unknown()
         return seat, Bury(cards) if kind == "bury" else Play(cards)
-    if deal.phase not in _WHEN[kind]:
+    if deal.phase not in _WHEN[kind] or (kind == "stir" and deal.ruleset.bottom == 0):
         raise _out_of_phase(deal, kind)
     named = Suit.parse(options.text("named")) if options.has("named") else None
     show = Show(cards, named, options.flag("looking_back"))
@@ -216,6 +220,12 @@ def _seat(seat: Seat | None) -> int | None:
     return None if seat is None else int(seat)
 
 
+def _returned(view: View) -> list[Any]:
+    """What the last stir returned."""
+    last = view.returned[-1].returned if view.returned else ()
+    return [[int(seat), [card.text for card in cards]] for seat, cards in last]
+
+
 def _state(deal: Deal) -> Result:
     view = deal.view
     end = view.end
@@ -237,7 +247,7 @@ def _state(deal: Deal) -> Result:
             "kind": standing.kind.name.lower(),
         },
         "table": [[int(play.seat), [card.text for card in play.cards]] for play in view.trick],
-        "returned": [],
+        "returned": _returned(view),
         "order": [int(seat) for seat in view.waiting],
         "score": view.score if end is None else end.score,
         "adjustments": [{"kind": b.kind, "seat": int(b.seat), "points": b.points} for b in view.adjustments],

@@ -12,7 +12,7 @@ from chaodipi.engine.multiset import doubles, pack, triples
 from chaodipi.engine.order import Order
 from chaodipi.engine.shapes import Component, Shape, decompose, shape_of, take_510k
 
-__all__ = ["LeadResult", "check_lead", "lead_shape"]
+__all__ = ["LeadResult", "check_lead", "check_plain_lead", "lead_shape"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,21 @@ def lead_shape(order: Order, cards: Sequence[Card]) -> Shape:
     if shape is None:
         raise RuleError("NOT_ONE_CLASS", "a lead has cards of one class only", ("S1-78", "S2b-26", "S0-54"))
     return shape
+
+
+def check_plain_lead(order: Order, cards: Sequence[Card]) -> None:
+    """
+    Do nothing if *cards* are one card or identical cards, as a lead must be that later stirs may meet (Q45).
+
+    Raises:
+        RuleError: THROW_NOT_ALLOWED, with a lead that is; NOT_ONE_CLASS. The player's breach.
+    """
+    lead_shape(order, cards)
+    if len(set(cards)) > 1:
+        strongest = order.sort(cards)[0]
+        satisfying = tuple(card for card in cards if card == strongest)
+        text = "the first lead is one card or identical cards, because a stir may change the trump"
+        raise RuleError("THROW_NOT_ALLOWED", text, ("S2a-53", "Q45"), satisfying)
 
 
 def check_lead(order: Order, cards: Sequence[Card], others: Sequence[Sequence[Card]]) -> LeadResult:

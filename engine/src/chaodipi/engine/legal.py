@@ -44,6 +44,6 @@ class LegalActions:
     def follows(self) -> Follows | None:
         """Every legal follow, lazily; None if the seat does not follow (a lead: any cards of one class)."""
         deal = self._deal
-        if deal.phase != Phase.FOLLOW or not self.kinds:
+        if deal.phase != Phase.FOLLOW or ActionKind.PLAY not in self.kinds:
             return None
         return deal._follows(self._seat)

@@ -96,9 +96,9 @@ KEYS: dict[str, Key] = {
     "redeal_cap": Key("redeals of one deal before no trump is dealt", kind=int, low=0, high=100, clauses=("Q133",)),
     # F. stirring
     "stir": Key(
-        "when the buried bottom can be taken over",
+        "when the buried bottom can be taken over; in the first trick: the first lead is one card or identical ones",
         ("none", "after_bury", "first_trick"),
-        clauses=("S0-20", "S2b-20", "S2a-54", "Q34", "Q44"),
+        clauses=("S0-20", "S2b-20", "S2a-54", "S2a-59", "Q34", "Q44", "Q45", "Q46"),
     ),
     "stir_order": Key("who is asked after a stir", ("next", "dealer_first"), clauses=("S0-20", "S2a-23", "Q34")),
     "stir_bar": Key(
@@ -377,7 +377,6 @@ NOT_PLAYED: dict[str, tuple[Any, ...]] = {
     "overcall": ("jokers", "dark_pair", "correction"),
     "dealer_seat": ("placing",),
     "no_declare_first": ("turn_for_dealer",),
-    "stir": ("first_trick",),
     "stir_order": ("dealer_first",),
     "heaven": ("both",),
     "heaven_exact": (True,),

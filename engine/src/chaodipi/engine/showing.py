@@ -36,7 +36,7 @@ def check_show(view: View, seat: Seat, show: Show) -> Result:
             ``CARDS_ALREADY_SHOWN``, ``TOO_FEW_TRUMPS``, ``STIR_CLOSED``.
         MalformedError: ``CARDS_MISSING``: no cards at all; the sender's mistake.
     """
-    if view.phase not in (Phase.DECLARE, Phase.STIR):
+    if view.phase != Phase.DECLARE and not view.stirring:
         raise RuleError("STIR_CLOSED", "nobody may show cards any more", ("S0-07", "S0-20", "Q41"))
     if not show.cards:
         raise MalformedError("CARDS_MISSING", "a showing has at least one card", "cards")
@@ -47,7 +47,7 @@ def check_show(view: View, seat: Seat, show: Show) -> Result:
 def _decide(view: View, seat: Seat, show: Show) -> Result:
     """:func:`check_show` of cards that the seat holds."""
     rung, trump = read_showing(view.ruleset, view.level, show.cards, show.named, show.looking_back)
-    if view.phase == Phase.STIR:
+    if view.phase != Phase.DECLARE:
         kind = _check_stir(view, seat, show, rung)
     elif not view.shown:
         kind = _check_first(view, rung)
@@ -76,7 +76,7 @@ def legal_shows(view: View, seat: Seat) -> tuple[Show, ...]:
     In order: single level cards, pairs, triples (suits C D H S, then jokers), heart fives, mixed
     jokers (each name in the order C D H S NT), looking back. Empty where the seat may show nothing.
     """
-    if view.phase not in (Phase.DECLARE, Phase.STIR):
+    if view.phase != Phase.DECLARE and not view.stirring:
         return ()
     return tuple(show for show in _candidates(view, seat) if _is_legal(view, seat, show))
 
@@ -224,7 +224,7 @@ def _check_stir(view: View, seat: Seat, show: Show, rung: str) -> ShowKind:
     if view.undeclared:
         raise RuleError("STIR_CLOSED", "no stirring in an undeclared deal", ("S0-07", "Q41"))
     if seat == view.bottom_owner:
-        raise RuleError("NOT_ALLOWED_TO_SHOW", "nobody stirs his own bottom", ("S0-20", "Q35"))
+        raise RuleError("NOT_ALLOWED_TO_SHOW", "nobody stirs his own bottom", ("S0-20", "S2a-58", "Q35"))
     if seat in view.barred:
         raise RuleError(
             "NOT_ALLOWED_TO_SHOW", "this seat is passed over until another has stirred", ("S0-21", "Q39", "Q102")

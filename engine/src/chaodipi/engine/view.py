@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from chaodipi.engine.actions import ActionKind
 from chaodipi.engine.cards import SEATS, Card, Rank, Seat, Side, Suit, format_cards
 from chaodipi.engine.events import (
     Booked,
     BottomTaken,
     Buried,
     CardsDrawn,
+    CardsReturned,
     DealEnded,
     DealStarted,
     Event,
@@ -35,6 +37,16 @@ from chaodipi.engine.rungs import is_higher, leaves_trump_open, read_showing
 
 __all__ = ["Attempt", "Contribution", "Showing", "Trick", "View"]
 
+_KINDS: dict[Phase, tuple[ActionKind, ...]] = {
+    Phase.DECLARE: (ActionKind.SHOW, ActionKind.PASS),
+    Phase.BURY: (ActionKind.BURY,),
+    Phase.STIR: (ActionKind.SHOW, ActionKind.PASS),
+    Phase.LEAD: (ActionKind.PLAY,),
+    Phase.FOLLOW: (ActionKind.PLAY,),
+    Phase.ENDED: (),
+}
+"""What may be done in a phase; see :attr:`View.allowed_kinds` for the first trick."""
+
 
 @dataclass(frozen=True, slots=True)
 class Showing:
@@ -42,7 +54,7 @@ class Showing:
     One showing of the deal, oldest first in ``View.shown``.
 
     ``rung`` and ``trump`` are None, ``cards`` empty, where it is hidden from the viewer.
-    ``phase`` is DECLARE or STIR.
+    ``phase`` is DECLARE or STIR, FOLLOW for a stir during the first trick.
     """
 
     seat: Seat
@@ -106,6 +118,7 @@ class View:
         bottom_owner: Who buried last, or has the bottom in hand to bury.
         bottom: The bottom's cards as far as the viewer knows them: own burying, the end, the host.
         trick: Contributions to the running trick. ``tricks``: the finished ones.
+        returned: What each stir during the first trick returned, oldest first; these cards are known to be held.
         attempts: Failed throws.
         score: Catchers' running score in points, booked adjustments included.
         adjustments: Booked changes of it, oldest first.
@@ -117,10 +130,10 @@ class View:
     """
 
     __slots__ = (
-        "_order", "_queue", "adjustments", "already_shown", "asked", "attempts", "bottom", "bottom_owner", "caller",
-        "dealer", "end", "first_deal", "first_drawer", "hand_sizes", "hands", "level", "levels", "on_stage", "phase",
-        "redeals", "revealed", "ruleset", "score", "seat", "shown", "stake", "standing", "stirs_from", "to_act",
-        "trick", "tricks", "tricks_left", "trump", "turned", "undeclared",
+        "_first_trick", "_order", "_queue", "adjustments", "already_shown", "asked", "attempts", "bottom",
+        "bottom_owner", "caller", "dealer", "end", "first_deal", "first_drawer", "hand_sizes", "hands", "level",
+        "levels", "on_stage", "phase", "redeals", "returned", "revealed", "ruleset", "score", "seat", "shown", "stake",
+        "standing", "stirs_from", "to_act", "trick", "tricks", "tricks_left", "trump", "turned", "undeclared",
     )  # fmt: skip
 
     def __init__(self, ruleset: Ruleset, seat: Seat | None = None, events: Iterable[Event] = ()) -> None:
@@ -149,6 +162,7 @@ class View:
         self.bottom: tuple[Card, ...] | None = None
         self.trick: list[Contribution] = []
         self.tricks: list[Trick] = []
+        self.returned: list[CardsReturned] = []
         self.attempts: list[Attempt] = []
         self.score = 0
         self.adjustments: list[Booked] = []
@@ -158,6 +172,7 @@ class View:
         self.end: DealEnded | None = None
         self.tricks_left: int | None = None
         self.stirs_from: set[Seat] = set()
+        self._first_trick = True
         self._queue: list[Seat] = []
         self._order: Order | None = None
         for event in events:
@@ -188,9 +203,9 @@ class View:
         """
         Seats passed over in the stirring, until somebody else has stirred (Q39, Q102, Q115).
 
-        Empty in every other phase.
+        Empty while nobody may stir.
         """
-        if self.phase != Phase.STIR or self.caller is None:
+        if not self.stirring or self.caller is None:
             return frozenset()
         match self.ruleset.stir_bar:
             case "standing":
@@ -203,11 +218,44 @@ class View:
                 return frozenset()
 
     @property
+    def stir_window(self) -> bool:
+        """Whether this is the first trick of a deal in which seats stir at their turn in it (Q46)."""
+        return self.ruleset.stir == "first_trick" and self._first_trick and not self.tricks
+
+    @property
+    def stirring(self) -> bool:
+        """Whether seats are offered a stir now, each at its turn: after a burying, or in the first trick."""
+        in_trick = self.phase == Phase.FOLLOW and self.stir_window and not self.undeclared
+        return in_trick or self.phase == Phase.STIR
+
+    @property
+    def plain_lead(self) -> bool:
+        """Whether only one card or identical cards may be led, so that any later trump leaves them one class (Q45)."""
+        return self.phase == Phase.LEAD and self.stir_window
+
+    def may_stir(self, seat: Seat) -> bool:
+        """Whether *seat* may stir at its turn, whatever it holds: not its own bottom, not barred (S2a-58, Q102)."""
+        return self.stirring and seat != self.bottom_owner and seat not in self.barred
+
+    @property
+    def allowed_kinds(self) -> tuple[ActionKind, ...]:
+        """Kinds of action that the seat to act may choose from; empty after the end."""
+        if self.phase == Phase.FOLLOW and self.to_act is not None and self.may_stir(self.to_act):
+            # The dealer's card lies on the table when the turn passes him (Q45).
+            return (ActionKind.SHOW, ActionKind.PASS if self._has_played(self.to_act) else ActionKind.PLAY)
+        return _KINDS[self.phase]
+
+    @property
     def waiting(self) -> tuple[Seat, ...]:
-        """Seats still to play in this trick, in order, the one to act first."""
-        if self.to_act is None or self.phase not in (Phase.LEAD, Phase.FOLLOW):
+        """Seats still to play in this trick, in order, the one to act or after it first."""
+        if self.to_act is None or self.phase not in (Phase.LEAD, Phase.FOLLOW, Phase.BURY):
             return ()
-        return tuple(SEATS[(self.to_act + i) & 3] for i in range(4 - len(self.trick)))
+        if self.phase == Phase.BURY and not self.trick:
+            return ()
+        return tuple(seat for i in range(4) if not self._has_played(seat := SEATS[(self.to_act + i) & 3]))
+
+    def _has_played(self, seat: Seat) -> bool:
+        return any(play.seat == seat for play in self.trick)
 
     def hand(self, seat: Seat) -> tuple[Card, ...]:
         """Cards of *seat*, sorted by value; KeyError where the viewer does not know them."""
@@ -242,6 +290,10 @@ class View:
             "trick": [[int(p.seat), format_cards(p.cards)] for p in self.trick],
             "tricks": [
                 [[[int(p.seat), format_cards(p.cards)] for p in t.plays], int(t.winner), t.points] for t in self.tricks
+            ],
+            "returned": [
+                [int(r.stirrer), [[int(seat), format_cards(cards)] for seat, cards in r.returned]]
+                for r in self.returned
             ],
             "attempts": [[a.trick, int(a.seat), format_cards(a.cards)] for a in self.attempts],
             "score": self.score,
@@ -287,7 +339,7 @@ class View:
         self._take_in(event)
         if self.ruleset.stake_doubling and event.kind not in (ShowKind.DECLARATION, ShowKind.SELF_PROTECT):
             self.stake *= 2
-        if event.phase == Phase.STIR:
+        if event.phase != Phase.DECLARE:
             self.stirs_from.add(event.seat)
             self._queue = []
             self.to_act = None
@@ -329,6 +381,8 @@ class View:
     def _passed(self, event: Passed) -> None:
         if event.phase == Phase.STIR:
             self._ask_next()
+        elif event.phase == Phase.FOLLOW:
+            self._next_turn(event.seat)
 
     def _window_closed(self, event: WindowClosed) -> None:
         self.dealer = event.dealer
@@ -359,13 +413,21 @@ class View:
         self.hand_sizes[event.seat] -= event.count
         self.bottom = tuple(sorted(event.cards)) if event.cards else None
         self.bottom_owner = event.seat
-        self._ask_for_stirs()
+        if not self.trick:
+            self._ask_for_stirs()
+            return
+        # A stir during the first trick: the stirrer plays next, the dealer has played (S2a-55, Q44).
+        self.phase = Phase.FOLLOW
+        if self._has_played(event.seat):
+            self._next_turn(event.seat)
+        else:
+            self.to_act = event.seat
 
     def _ask_for_stirs(self) -> None:
         """Start the asking after a burying (S0-20, F13), or the play where nobody may stir."""
         owner = self.bottom_owner
         assert owner is not None
-        if self.ruleset.stir != "after_bury" or self.undeclared:
+        if self.stir_window or self.ruleset.stir == "none" or self.undeclared:
             self._start_play(self.dealer)
             return
         self.phase = Phase.STIR
@@ -396,7 +458,34 @@ class View:
             self.attempts.append(Attempt(len(self.tricks), event.seat, event.attempted))
         self.trick.append(Contribution(event.seat, event.cards))
         self.phase = Phase.FOLLOW
-        self.to_act = event.seat.next if len(self.trick) < 4 else None
+        self._next_turn(event.seat)
+
+    def _next_turn(self, seat: Seat) -> None:
+        """
+        Pass the turn on after *seat*; nobody's when the trick is complete.
+
+        While seats stir in the trick, the turn passes the dealer too, and the trick is complete when it
+        is back at the last burier (S2a-59, Q45, Q46).
+        """
+        owner = self.bottom_owner
+        if not self.stirring or owner is None:
+            self.to_act = seat.next if len(self.trick) < 4 else None
+            return
+        # Only a stacked position has a lead after a stir: who stirred last plays next, as after his burying.
+        following = owner if len(self.trick) == 1 and owner != seat else seat.next
+        self.to_act = None if following == owner and self._has_played(owner) else following
+        if self.to_act is not None and self.may_stir(self.to_act):
+            self.asked.append(self.to_act)
+
+    def _cards_returned(self, event: CardsReturned) -> None:
+        for seat, cards in event.returned:
+            hand = self.hands.get(seat)
+            if hand is not None:
+                for card in cards:
+                    insort(hand, card)
+            self.hand_sizes[seat] += len(cards)
+        self.trick = self.trick[:1]
+        self.returned.append(event)
 
     def _take_from_hand(self, seat: Seat, cards: Iterable[Card]) -> None:
         hand = self.hands.get(seat)
@@ -447,6 +536,7 @@ class View:
                 self.caller = seat
             if event.trump is not None:
                 self._set_trump(event.trump)
+        self._first_trick = _is_first_trick(event)
         if event.phase == Phase.STIR:
             self._ask_for_stirs()
         elif event.phase == Phase.BURY:
@@ -455,6 +545,21 @@ class View:
         elif event.phase == Phase.LEAD:
             self.undeclared = event.standing is None
             self._start_play(event.leader if event.leader is not None else event.dealer)
+
+
+def _is_first_trick(event: Positioned) -> bool:
+    """
+    Whether the next trick of a stacked position is the first of its deal, as far as the position says so.
+
+    A position in STIR after a stir stands, where seats stir in the first trick, for a trick whose lead is not
+    told: the others are asked in the order of their turns, and the trick is left out.
+    """
+    if event.phase == Phase.STIR:
+        return event.standing is None or event.standing[2] is not ShowKind.STIR
+    if event.phase == Phase.LEAD:
+        told = event.standing is not None or event.tricks_left is None
+        return told and event.score == 0 and event.leader in (None, event.dealer)
+    return True
 
 
 def _canonical_showing(showing: Showing) -> list[Any]:
@@ -478,6 +583,7 @@ _APPLY: dict[type, Callable[[View, Any], None]] = {
     Buried: View._buried,
     TrumpRevealed: View._trump_revealed,
     Played: View._played,
+    CardsReturned: View._cards_returned,
     Booked: View._booked,
     TrickEnded: View._trick_ended,
     DealEnded: View._deal_ended,

@@ -11,20 +11,21 @@ __all__ = ["RandomBot"]
 class RandomBot(Bot):
     """Any legal action; two in three chances to show are passed."""
 
-    def _rng(self, decision: Decision) -> random.Random:
+    def _rng(self, decision: Decision, purpose: str = "") -> random.Random:
         # One generator a decision, not one an instance: a bot that was restarted goes on in the same way.
         view = decision.view
         where = (len(view.shown), len(view.asked), len(view.tricks), len(decision.hand), view.redeals)
-        return random.Random(f"{self.seed}/{self.match}/{self.seat}/{decision.deal}/{decision.phase}/{where}")
+        return random.Random(f"{self.seed}/{self.match}/{self.seat}/{decision.deal}/{decision.phase}/{where}{purpose}")
 
     def declare(self, decision: Decision) -> Action:
         return self._show(decision)
 
     def stir(self, decision: Decision) -> Action:
-        return self._show(decision)
+        # A stir and the follow instead of it may be chosen in one decision: two generators.
+        return self._show(decision, "/stir" if decision.led else "")
 
-    def _show(self, decision: Decision) -> Action:
-        rng = self._rng(decision)
+    def _show(self, decision: Decision, purpose: str = "") -> Action:
+        rng = self._rng(decision, purpose)
         shows = decision.legal_shows
         return rng.choice(shows) if shows and rng.random() < 1 / 3 else decision.pass_()
 

@@ -274,6 +274,8 @@ class RulesBot(Bot):
         best: tuple[float, Cards] | None = None
         for cls in (TRUMPS, *SUITS):
             for cards, parts in self._lead_candidates(d, count, cls):
+                if d.view.plain_lead and len(set(cards)) > 1:
+                    continue
                 value = self._lead_value(d, count, cls, cards, parts, power)
                 if best is None or value > best[0]:
                     best = (value, cards)

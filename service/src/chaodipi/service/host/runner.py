@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 import structlog
@@ -220,11 +221,21 @@ def legal_of(machine: TableMachine, seat: Seat) -> Legal:
     if deal.phase == Phase.BURY:
         count = legal.bury_count
         return Legal((), False, ActionKind.BURY, (ChoiceSet(pool=hand, choose_min=count, choose_max=count),), True)
-    follows = legal.follows
-    if follows is not None:
-        return Legal((), False, ActionKind.PLAY, tuple(follows.choice_sets()), True)
+    if deal.phase == Phase.FOLLOW:
+        sets = () if legal.follows is None else tuple(legal.follows.choice_sets())
+        return Legal(legal.shows, ActionKind.PASS in legal.kinds, ActionKind.PLAY, sets, True)
+    if deal.view.plain_lead:
+        return Legal((), False, ActionKind.PLAY, plain_leads(hand), True)
     sets, complete = leads(deal.view.order, hand)
     return Legal((), False, ActionKind.PLAY, sets, complete)
+
+
+def plain_leads(hand: Iterable[Card]) -> tuple[ChoiceSet, ...]:
+    """Leads of one card or of identical cards, the only ones before stirs in the first trick (Q45)."""
+    held = Counter(hand)
+    singles = ChoiceSet(pool=tuple(held), choose_min=1, choose_max=1)
+    equal = [ChoiceSet(forced=(card,) * n) for card, count in held.items() for n in range(2, count + 1)]
+    return (singles, *equal)
 
 
 def leads(order: Order, hand: Iterable[Card]) -> tuple[tuple[ChoiceSet, ...], bool]:

@@ -14,7 +14,7 @@ clock). What is to be sent waits in :meth:`TableMachine.outbox`; when to call
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chaodipi.engine.actions import Action
+from chaodipi.engine.actions import Action, ActionKind
 from chaodipi.engine.cards import SEATS, Rank, Seat, Side
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import EngineError, RuleError
@@ -363,7 +363,7 @@ class TableMachine:
         count = 0
         if phase == Phase.BURY:
             count = deal.ruleset.bottom
-        elif phase == Phase.FOLLOW:
+        elif phase == Phase.FOLLOW and ActionKind.PLAY in deal.allowed_kinds:
             count = len(deal.view.trick[0].cards)
         left = max(1, asked.deadline_ms - self._allowance_ms - now)
         seq = len(self._seats[asked.seat].history)

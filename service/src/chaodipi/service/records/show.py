@@ -9,6 +9,7 @@ from chaodipi.engine.events import (
     Booked,
     BottomTaken,
     Buried,
+    CardsReturned,
     DealEnded,
     Event,
     Played,
@@ -91,6 +92,9 @@ def _event(deal: Deal, event: Event, note: str) -> Iterator[str]:
         yield f"reveal   trump {event.trump.letter}"
     elif isinstance(event, Booked):
         yield f"booked   {event.points:+d} for seat {event.seat}, {event.kind}"
+    elif isinstance(event, CardsReturned):
+        for seat, cards in event.returned:
+            yield f"return   seat {seat}: {format_cards(cards)}"
     elif isinstance(event, Played):
         if note:
             yield f"         seat {event.seat}: {format_cards(event.cards)}{note}"
