@@ -193,6 +193,23 @@ async def test_a_change_breaks_the_chain(league):
         verify(path, results)
 
 
+async def test_payouts_stand_in_the_record_and_are_settled_again(tmp_path):
+    """Where nothing is paid a record does not speak of it; where it is, a wrong payout is named."""
+    plan = Plan("b", resolve("baomahui"), PLAN.entries, 1, PLAN.secrets, shared=False)
+    results = await played(tmp_path, plan=plan)
+    path = tmp_path / record_name("b/00000/low-shower/1")
+    lines = [json.loads(text) for text in path.read_text().splitlines()]
+    assert list(verify(path, results)) == []
+    assert len(lines[-1]["settlement"]["payout"]) == 2
+    assert "each player is paid: dealer side" in "\n".join(show(path))
+
+    lines[-1]["settlement"]["payout"] = [39, 39]
+    for line in lines:
+        del line["chain"]
+    path.write_text(chained(iter(lines)))
+    assert ["settlement.payout [39, 39]" in str(found) for found in verify(path, results)] == [True]
+
+
 async def test_show_reads_like_a_deal(league):
     folder, _ = league
     text = "\n".join(show(folder / record_name("t/00000/low-shower/1")))

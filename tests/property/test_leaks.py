@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from chaodipi.engine import Deal, Pass, Phase, Rank, Seat, Setup, Side, deck, resolve
+from chaodipi.engine import Deal, Pass, Phase, Rank, Seat, Setup, Side, deck, preset_names, resolve
 from chaodipi.engine.actions import Action
 from chaodipi.engine.events import BottomTaken, Buried, CardsDrawn, Event, Passed, Shown, visible
 
@@ -59,7 +59,7 @@ def _declared(preset: str) -> tuple[Deal, Deal]:
             return a, b
 
 
-@pytest.mark.parametrize("preset", ["ming_chao", "huanle_2"])
+@pytest.mark.parametrize("preset", preset_names())
 def test_hidden_cards_do_not_change_what_a_seat_is_told(preset: str) -> None:
     """Draws, passes while declaring, the bottom and the burying of others leave no trace (Q110 to Q112)."""
     for _ in range(10):

@@ -9,12 +9,12 @@ from chaodipi.engine.deal import Deal
 from chaodipi.engine.defaults import default_key
 from chaodipi.engine.errors import MalformedError, RuleError, RulesetError
 from chaodipi.engine.events import BottomTaken, Buried, CardsDrawn, DealEnded, Passed, Phase, ShowKind, Shown, visible
-from chaodipi.engine.ruleset import NOT_PLAYED, resolve
+from chaodipi.engine.ruleset import NOT_PLAYED, preset_names, resolve
 from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
 
 MING, HUANLE, IN_PLAY = resolve("ming_chao"), resolve("huanle_2"), resolve("in_play")
-PRESETS = pytest.mark.parametrize("ruleset", [MING, HUANLE, IN_PLAY], ids=lambda r: r.name)
+PRESETS = pytest.mark.parametrize("ruleset", [resolve(name) for name in preset_names()], ids=preset_names())
 
 
 def show(text, named=None, looking_back=False):
@@ -336,7 +336,7 @@ def partition(deal):
     """All cards, wherever the host sees them."""
     view = deal.view
     cards = [card for hand in view.hands.values() for card in hand]
-    cards += list(deal.setup.cards[deal._offers.drawn if deal._offers else 108 :])
+    cards += list(deal.setup.cards[deal._offers.drawn if deal._offers else 54 * deal.ruleset.decks :])
     cards += view.bottom or ()
     for plays in [*(t.plays for t in view.tricks), view.trick]:
         cards += [card for play in plays for card in play.cards]
@@ -380,7 +380,7 @@ def test_random_deals(ruleset, later):
         if deal.view.end.how == "redeal":
             continue
         taken = sum(trick.points for trick in deal.view.tricks)
-        assert taken + points_of(deal.view.end.bottom) == 200
+        assert taken + points_of(deal.view.end.bottom) == ruleset.points_total
         caught = sum(t.points for t in deal.view.tricks if t.winner.side != deal.view.dealer.side)
         booked = sum(b.points for b in deal.view.adjustments)
         assert deal.view.score == caught + booked + deal.view.end.dig_points

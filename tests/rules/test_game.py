@@ -5,6 +5,7 @@ import random
 import pytest
 from chaodipi.engine import Deal, Game, Pass, Play, Rank, Seat, Side, deck, resolve
 from chaodipi.engine.actions import Action
+from chaodipi.engine.game import paid_winner
 
 
 def _act(deal: Deal, seat: Seat, rng: random.Random) -> Action:
@@ -17,7 +18,7 @@ def _act(deal: Deal, seat: Seat, rng: random.Random) -> Action:
     return deal.default_action(seat)
 
 
-@pytest.mark.parametrize("preset", ["ming_chao", "huanle_2"])
+@pytest.mark.parametrize("preset", ["ming_chao", "huanle_2", "hunan"])
 def test_a_game_is_won_by_winning_a_deal_at_a_as_dealer_side(preset: str) -> None:
     """Nobody passes J (ming_chao) or A without dealing there; dealers rotate by the result (S2b-39, S2b-40)."""
     seed = random.randrange(2**32)
@@ -37,7 +38,8 @@ def test_a_game_is_won_by_winning_a_deal_at_a_as_dealer_side(preset: str) -> Non
             deal.act(seat, _act(deal, seat, rng))
         done = game.finish(deal)
         if done is None:
-            assert first  # only a first deal is dealt again (S0-05, Q24)
+            # A first deal is dealt again, in hunan a later one too (S0-05, S2a-52, Q24).
+            assert first or game.ruleset.no_declare_later == "redeal"
             assert game.positions == before
             continue
         dealer = deal.view.dealer
@@ -73,3 +75,59 @@ def test_a_deal_without_a_declaration_is_dealt_again_with_the_same_number() -> N
     assert deal.view.asked == []
     assert (deal.view.dealer, deal.view.trump and deal.view.trump.letter) == (Seat.S2, "NT")
     assert game.deals == 1
+
+
+def test_a_match_of_deals_is_won_by_the_higher_payouts() -> None:
+    """
+    The set number of played deals ends it, no level does: past A it goes on at 2 (S2a-04, S2a-10, Q89, Q118, Q125).
+
+    Who is paid follows from who came on stage, and the sums decide.
+    """
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    deals_set = 60
+    game = Game(resolve("baomahui"), deals_set)
+    sums, wraps = dict.fromkeys(Side, 0), 0
+
+    while not game.over:
+        cards = list(deck(2))
+        rng.shuffle(cards)
+        before = dict(game.positions)
+        deal = Deal(game.setup(cards, Seat(rng.randrange(4))))
+        while (seat := deal.to_act) is not None:
+            deal.act(seat, _act(deal, seat, rng))
+        done = game.finish(deal)
+        if done is None:
+            continue
+        dealer = deal.view.dealer
+        assert dealer is not None
+        assert done.payout is not None
+        assert done.winner is None
+        assert done.next_dealer is not None
+        for side, paid in zip((dealer.side, dealer.side.other), done.payout, strict=True):
+            sums[side] += paid
+            assert (paid > 0) == (done.stage == side)
+            assert -26 <= paid <= 39
+            wraps += game.positions[side].level < before[side].level
+        assert done.payout[0] <= 9  # on stage one wins 9 at most (S2a-11)
+
+    assert game.deals == deals_set
+    assert wraps
+    assert game.payouts == sums
+    assert game.winner == (None if len(set(sums.values())) == 1 else max(Side, key=sums.__getitem__))
+    with pytest.raises(ValueError, match="over"):
+        game.setup(deck(2))
+
+
+def test_the_number_of_deals_is_set_where_it_decides_and_nowhere_else() -> None:
+    """A game that nobody can end, or a number that nothing asks for, is the caller's mistake."""
+    for preset, deals_set in (("baomahui", None), ("baomahui", 0), ("huanle_2", 3)):
+        with pytest.raises(ValueError, match="deals_set"):
+            Game(resolve(preset), deals_set)
+
+
+def test_equal_payouts_win_nothing() -> None:
+    """Q89: only the higher sum wins."""
+    assert paid_winner({Side.SIDE_02: 4, Side.SIDE_13: 4}) is None
+    assert paid_winner({Side.SIDE_02: -4, Side.SIDE_13: -3}) == Side.SIDE_13

@@ -65,7 +65,7 @@ def test_lines_are_unique():
 
 @pytest.mark.parametrize("line", [*LINES, *EXTRA], ids=names([*LINES, *EXTRA]))
 def test_line_is_well_formed(line):
-    assert re.fullmatch(r"(G-[A-Z]{2}-\d\d|X-[A-Z]{2}-\d\d\d)", line["id"])
+    assert re.fullmatch(r"(G-[A-Z]{2}-\d{2,3}|X-[A-Z]{2}-\d\d\d)", line["id"])
     assert line["clauses"]
     assert all(map(is_known, line["clauses"]))
     assert line["preset"] in preset_names()

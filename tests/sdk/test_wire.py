@@ -179,6 +179,18 @@ def test_the_end_of_a_deal_says_what_it_changed() -> None:
     assert (end.deal, end.score, end.dig_points, end.winner, end.steps) == (3, 130, 10, 2, 1)
     assert end.next_dealer == wire.seat_to_wire(settled.next_dealer)
     assert [position.level for position in end.levels] == [2, 3]
+    assert list(end.payouts) == []
+
+
+def test_payouts_are_told_by_seat() -> None:
+    """S2a-30, Q77: at 130 each catcher is paid 6 and each of the dealer side loses 4; a stake multiplies (Q47)."""
+    positions = {side: Position(Rank.TWO) for side in Side}
+    event = DealEnded("played", 130, parse_cards("C5"), 2, 10, Seat.S1, parse_cards("SA"), 1)
+    for dealer, stake, paid in ((Seat.S0, 1, [-4, 6, -4, 6]), (Seat.S3, 2, [12, -8, 12, -8])):
+        settled = settle(resolve("baomahui"), dealer, 130, positions, stake=stake)
+        message = wire.event_to_wire(event, settlement=settled, dealer=dealer)
+        assert message is not None
+        assert list(message.deal_ended.payouts) == paid
 
 
 def test_a_card_is_its_number() -> None:

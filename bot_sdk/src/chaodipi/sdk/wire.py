@@ -43,6 +43,7 @@ __all__ = [
     "choice_set_to_wire",
     "event_from_wire",
     "event_to_wire",
+    "payouts_of_seats",
     "seat_from_wire",
     "seat_to_wire",
     "side_from_wire",
@@ -326,12 +327,19 @@ def _deal_ended(
     out.gained = max(0, settlement.gained[ours])
     kind: Any = 2 if settlement.heaven else 1
     out.awards.add(kind=kind, side=side_to_wire(side), match_points=settlement.award)
+    out.payouts.extend(payouts_of_seats(settlement, dealer))
     out.jump = settlement.jump
     out.fall_back = side_to_wire(dealer.side if settlement.fall_back else None)
     out.levels.extend(_position(each, settlement.positions[each]) for each in Side)
     out.next_dealer = seat_to_wire(settlement.next_dealer)
     out.game_winner = side_to_wire(settlement.winner)
     return out
+
+
+def payouts_of_seats(settlement: Settlement, dealer: Seat) -> list[int]:
+    """What seats 0…3 are paid; empty where nothing is paid."""
+    paid = settlement.payout
+    return [] if paid is None else [paid[0 if seat.side == dealer.side else 1] for seat in SEATS]
 
 
 # ---- events from the wire

@@ -1,6 +1,6 @@
-"""A whole game, from 2 past A: positions, stage, dealer and first drawer carried from deal to deal.
+"""A whole game, from 2 past A or of a set number of deals: what one deal hands to the next.
 
-Rules: S0-10, S2b-38 to S2b-40, S4-12, S4-13, S4-19; Q30, Q89, Q91, Q92, Q125, Q129.
+Rules: S0-10, S2a-04, S2a-10, S2b-38 to S2b-40, S4-12, S4-13, S4-19; Q30, Q89, Q91, Q92, Q118, Q125, Q129.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.scoring import Position, Settlement, settle
 from chaodipi.engine.setup import Setup
 
-__all__ = ["Game", "settle_deal"]
+__all__ = ["Game", "paid_winner", "settle_deal"]
 
 
 def settle_deal(deal: Deal, positions: Mapping[Side, Position]) -> Settlement:
@@ -34,7 +34,14 @@ def settle_deal(deal: Deal, positions: Mapping[Side, Position]) -> Settlement:
         last_play=end.last_play,
         table_score=end.score - end.dig_points,
         first_deal=deal.setup.first_deal,
+        stake=end.stake,
     )
+
+
+def paid_winner(payouts: Mapping[Side, int]) -> Side | None:
+    """The side with the higher sum of *payouts* for each of its players; None if the two are equal (Q89)."""
+    ours, theirs = payouts[Side.SIDE_02], payouts[Side.SIDE_13]
+    return None if ours == theirs else Side.SIDE_02 if ours > theirs else Side.SIDE_13
 
 
 class Game:
@@ -45,17 +52,33 @@ class Game:
         positions: Where each side stands.
         dealer: Dealer of the next deal; None before the first, and where placing decides (S4-19).
         stage: The side on stage in the next deal, None before the first.
-        deals: Deals played, redeals not counted.
-        winner: The side that won the game, None while it goes on.
+        deals: Deals played, redeals not counted (Q125).
+        payouts: What each player of a side was paid so far, in room units; 0 where nothing is paid.
+        over: Whether the game has ended.
+        winner: The side that won; None while the game goes on, and after equal payouts.
     """
 
-    def __init__(self, ruleset: Ruleset) -> None:
+    def __init__(self, ruleset: Ruleset, deals_set: int | None = None) -> None:
+        """
+        Start a game.
+
+        Args:
+            deals_set: How many deals are played, 1 or more, where ``match = deals``; else None (S2a-04, S2a-10).
+
+        Raises:
+            ValueError: *deals_set* does not fit the ruleset; the caller's mistake.
+        """
+        if (deals_set is not None) != (ruleset.match == "deals") or (deals_set is not None and deals_set < 1):
+            raise ValueError(f"deals_set = {deals_set} with match = {ruleset.match!r}")
         self.ruleset = ruleset
+        self.deals_set = deals_set
         start = Rank.parse(ruleset.start_level)
         self.positions: dict[Side, Position] = {side: Position(start) for side in Side}
         self.dealer: Seat | None = None
         self.stage: Side | None = None
         self.deals = 0
+        self.payouts: dict[Side, int] = dict.fromkeys(Side, 0)
+        self.over = False
         self.winner: Side | None = None
         self._redeals = 0
         self._drawer: Seat | None = None
@@ -71,7 +94,7 @@ class Game:
         Raises:
             ValueError: the game is over; the caller's mistake.
         """
-        if self.winner is not None:
+        if self.over:
             raise ValueError("the game is over")
         return Setup(
             self.ruleset,
@@ -102,10 +125,23 @@ class Game:
         self.dealer = settlement.next_dealer
         self.stage = settlement.stage
         self._drawer = self.dealer if self.dealer is not None else _next_drawer(deal, settlement.stage)
-        self.winner = settlement.winner
         self.deals += 1
         self._redeals = 0
+        self._count(deal, settlement)
         return settlement
+
+    def _count(self, deal: Deal, settlement: Settlement) -> None:
+        """Add the payouts up, and see whether the game is over."""
+        dealer = deal.view.dealer
+        if settlement.payout is not None and dealer is not None:
+            for side, paid in zip((dealer.side, dealer.side.other), settlement.payout, strict=True):
+                self.payouts[side] += paid
+        if self.deals_set is None:
+            self.winner = settlement.winner
+            self.over = self.winner is not None
+        elif self.deals == self.deals_set:
+            self.winner = paid_winner(self.payouts)
+            self.over = True
 
 
 def _next_drawer(deal: Deal, stage: Side) -> Seat | None:

@@ -12,6 +12,7 @@ from typing import Any
 from chaodipi.engine.cards import SUITS, Card, Rank, Seat, Side, Suit, points_of
 from chaodipi.engine.errors import EngineError, MalformedError, RuleError, RulesetError
 from chaodipi.engine.follow import Follows
+from chaodipi.engine.game import paid_winner
 from chaodipi.engine.judge_play import play_script
 from chaodipi.engine.judge_read import Fields, read_positions, read_ruleset
 from chaodipi.engine.lead import check_lead
@@ -279,7 +280,7 @@ def _settle(fields: Fields) -> Result:
         "fall_back": done.fall_back,
         "heaven": done.heaven,
         "award": done.award,
-        "payout": {"dealer": 0, "catchers": 0},
+        "payout": dict(zip(("dealer", "catchers"), done.payout or (0, 0), strict=True)),
         "game_over": done.winner is not None,
         "game_winner": None if done.winner is None else "dealer" if done.winner == dealer.side else "catchers",
     }
@@ -343,8 +344,22 @@ def _match_of_three(fields: Fields) -> Result:
     return {"over": True, "winner": None if winner is None else winner.text}
 
 
+def _match_of_deals(fields: Fields) -> Result:
+    """The set number of deals was played; the higher sum of payouts wins (S2a-04, S2a-10, Q89)."""
+    payouts = _of_sides(fields, "payouts")
+    if fields.has("games"):
+        _of_sides(fields, "games", least=0)
+    over = fields.whole("deals_played", 0, _MANY) >= fields.whole("deals_set", 1, _MANY)
+    winner = paid_winner(payouts) if over else None
+    return {"over": over, "winner": None if winner is None else winner.text}
+
+
 _MANY = 1_000_000
-_MATCHES: dict[str, Callable[[Fields], Result]] = {"game": _match_of_one_game, "best_of_three": _match_of_three}
+_MATCHES: dict[str, Callable[[Fields], Result]] = {
+    "game": _match_of_one_game,
+    "deals": _match_of_deals,
+    "best_of_three": _match_of_three,
+}
 """One row for each value of ``ruleset.match`` that is played; ``NOT_PLAYED`` in the ruleset refuses the rest."""
 
 

@@ -152,7 +152,7 @@ KEYS: dict[str, Key] = {
     ),
     "heart_five_kept": Key("points for each kept heart five", kind=int, low=0, high=200, clauses=("S0-39", "Q72")),
     "stage": Key(
-        "score that brings the catchers on stage", kind=int, low=1, high=400, clauses=("S2b-45", "S2b-49", "S4-39")
+        "score that brings the catchers on stage", kind=int, low=2, high=400, clauses=("S2b-45", "S2b-49", "S4-39")
     ),
     "steps": Key(
         "level table: bands of half the threshold, or 10 points a level",
@@ -377,14 +377,11 @@ NOT_PLAYED: dict[str, tuple[Any, ...]] = {
     "overcall": ("jokers", "dark_pair", "correction"),
     "dealer_seat": ("placing",),
     "no_declare_first": ("turn_for_dealer",),
-    "stir_order": ("dealer_first",),
     "heaven": ("both",),
     "heaven_exact": (True,),
     "double_510k_ruff": ("pairs",),
     "laps": (2, 3),
-    "past_ace": ("next_lap", "flag", "wrap"),
-    "payout": ("bao",),
-    "match": ("deals",),
+    "past_ace": ("next_lap", "flag"),
     "irregularities": ("dark", "timed"),
 }
 """Values that have their place in a ruleset but no rules in the engine yet."""

@@ -1,19 +1,29 @@
 """Digging, levels, and what a deal is worth: from the catchers' score to the positions after.
 
-Rules: annex F10 to F12; S0-26 to S0-31, S0-60 to S0-67, S2b-38 to S2b-48, S3-12 to S3-22, S4-37 to S4-45;
-Q64 to Q70, Q73, Q74, Q79 to Q86, Q89, Q91, Q116, Q118 to Q120, Q124.
+Rules: annex F10 to F12; S0-26 to S0-31, S0-60 to S0-67, S2a-30, S2b-38 to S2b-48, S3-12 to S3-22, S4-37 to S4-45;
+Q64 to Q70, Q73, Q74, Q77, Q79 to Q86, Q89, Q91, Q116, Q118 to Q120, Q124.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from chaodipi.engine.cards import SUITS, Card, Rank, Seat, Side
 from chaodipi.engine.order import TRUMPS, Order
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.shapes import decompose, shape_of
 
-__all__ = ["Position", "Settlement", "contains_510k", "dig_multiplier", "level_steps", "settle", "settle_jump"]
+__all__ = [
+    "Position",
+    "Settlement",
+    "contains_510k",
+    "dig_multiplier",
+    "level_steps",
+    "payout",
+    "settle",
+    "settle_jump",
+]
 
 JUMP_SCORE = 200
 """Catchers' points that jump (S3-19), the dig included (Q85)."""
@@ -50,6 +60,8 @@ class Settlement:
         positions: Positions after, by side.
         next_dealer: Dealer of the next deal; None after the game, and where placing decides (S4-19).
         award: Match points of the winner (Q70).
+        payout: What each player of (dealer side, catchers) wins or loses in room units, stake included; None
+            where nothing is paid. The two need not add up to 0 (Q77).
         heaven, fall_back, jump: Whether these happened.
         winner: The side that won the game with this deal, or None.
     """
@@ -65,6 +77,7 @@ class Settlement:
     fall_back: bool = False
     winner: Side | None = None
     jump: bool = False
+    payout: tuple[int, int] | None = None
 
 
 def dig_multiplier(order: Order, play: Sequence[Card]) -> int:
@@ -94,6 +107,29 @@ def level_steps(ruleset: Ruleset, score: int) -> tuple[int, int]:
     return (0, (score - stage) // unit)
 
 
+def payout(ruleset: Ruleset, score: int) -> tuple[int, int] | None:
+    """
+    What each player of (dealer side, catchers) is paid for the catchers' *score*, before any stake; None: nothing.
+
+    A big sweep (大光) pays 9 and costs 6, a small one (小光) 6 and 4, a plain win 3 and 2; a catchers' win pays one
+    step of 3 and 2 more for each band of their table, at most 39 and 26 (S2a-09, S2a-11, S2a-30, Q77).
+    """
+    if ruleset.payout == "none":
+        return None
+    unit = ruleset.stage // 2
+    if score >= ruleset.stage:
+        steps = min((score - ruleset.stage) // unit + 1, _PAID_STEPS)
+        return (-_LOST * steps, _WON * steps)
+    steps = 3 if score <= 0 else 2 if score < unit else 1
+    return (_WON * steps, -_LOST * steps)
+
+
+_WON, _LOST = 3, 2
+"""Payout of one step to each winner, and its cost to each loser."""
+_PAID_STEPS = 13
+"""More steps are not paid: 39 = 13 times 3."""
+
+
 def contains_510k(order: Order, play: Sequence[Card]) -> bool:
     """Whether *play* contains a 5, 10, K of one suit, all of one class, or is such a pattern (Q116)."""
     shape = shape_of(order, play)
@@ -117,6 +153,7 @@ def settle(
     last_play: Sequence[Card] = (),
     table_score: int | None = None,
     first_deal: bool = False,
+    stake: int = 1,
 ) -> Settlement:
     """
     Settle a played deal.
@@ -132,9 +169,27 @@ def settle(
         last_winner, last_play: The side that won the last trick, and its play there.
         table_score: The score before the dig, in points (Q120); None: *score*.
         first_deal: First deal of a game, which can be won at once and where nobody jumps (S3-18, S3-19).
+        stake: Multiplier of the payout, never of points or levels (Q47).
     """
     score = max(0, score)
     table_score = score if table_score is None else table_score
+    moved = _settle_levels(ruleset, dealer, score, positions, order, last_winner, last_play, table_score, first_deal)
+    paid = payout(ruleset, score)
+    return moved if paid is None else replace(moved, payout=(stake * paid[0], stake * paid[1]))
+
+
+def _settle_levels(
+    ruleset: Ruleset,
+    dealer: Seat,
+    score: int,
+    positions: Mapping[Side, Position],
+    order: Order | None,
+    last_winner: Side | None,
+    last_play: Sequence[Card],
+    table_score: int,
+    first_deal: bool,
+) -> Settlement:
+    """:func:`settle` but for the payout; *score* is not below 0."""
     dealers, catchers = dealer.side, dealer.side.other
     on_stage = dealers if score < ruleset.stage else catchers
     dug = last_winner == catchers
@@ -151,14 +206,16 @@ def settle(
 
     after = {side: _released(ruleset, positions[side]) if side == dealers else positions[side] for side in Side}
     steps = level_steps(ruleset, score)[0 if on_stage == dealers else 1]
-    after[on_stage], won = _climb(ruleset, after[on_stage], steps, as_dealer=on_stage == dealers)
+    climbed = _climb(ruleset, after[on_stage], steps, as_dealer=on_stage == dealers)
+    after[on_stage] = climbed.position
 
     fallen = _fallen_to(ruleset, positions[dealers].level, score, table_score, last_play) if dug else None
     if fallen is not None:
         after[dealers] = replace(after[dealers], level=fallen)
-    winner = on_stage if won else None
+    winner = on_stage if climbed.won else None
     return _moved(
-        ruleset, dealer, score, on_stage, positions, after, winner=winner, fall_back=fallen is not None
+        ruleset, dealer, score, on_stage, positions, after,
+        winner=winner, climbed=climbed.levels, fall_back=fallen is not None,
     )  # fmt: skip
 
 
@@ -187,20 +244,22 @@ def _moved(
     after: Mapping[Side, Position],
     *,
     winner: Side | None,
+    climbed: int | None = None,
     fall_back: bool = False,
     jump: bool = False,
 ) -> Settlement:
-    """The settlement that leads from the positions *before* to those *after*."""
-    gained = tuple(_gained(before[side], after[side]) for side in (dealer.side, dealer.side.other))
-    ahead = gained[0] if on_stage == dealer.side else gained[1]
+    """The settlement that leads from *before* to *after*; *climbed*: how far, where it went level by level."""
+    gained = {side: _gained(before[side], after[side]) for side in Side}
+    if climbed is not None:
+        gained[on_stage] = climbed
     return Settlement(
         score=score,
         stage=on_stage,
         steps=level_steps(ruleset, score),
-        gained=(gained[0], gained[1]),
+        gained=(gained[dealer.side], gained[dealer.side.other]),
         positions=dict(after),
         next_dealer=None if winner is not None else _next_dealer(ruleset, dealer, on_stage),
-        award=max(1, ahead),
+        award=max(1, gained[on_stage]),
         fall_back=fall_back,
         winner=winner,
         jump=jump,
@@ -214,26 +273,36 @@ def _released(ruleset: Ruleset, position: Position) -> Position:
     return replace(position, released=position.released | {position.level})
 
 
-def _climb(ruleset: Ruleset, position: Position, steps: int, *, as_dealer: bool) -> tuple[Position, bool]:
+class _Climbed(NamedTuple):
+    """Where a side stands after a deal, by how many levels it rose, and whether that won the game."""
+
+    position: Position
+    levels: int
+    won: bool
+
+
+def _climb(ruleset: Ruleset, position: Position, steps: int, *, as_dealer: bool) -> _Climbed:
     """
-    Climb level by level, stopping on the first unreleased must-play level; (position, game won).
+    Climb level by level, stopping on the first unreleased must-play level.
 
     A dealer side that won leaves its own level whatever it is, and so releases it; catchers that
-    stand on an unreleased must-play level stay there (Q79, Q80).
+    stand on an unreleased must-play level stay there (Q79, Q80). Past A lies the end of the game, or 2 again (Q118).
     """
     must_play = {Rank.parse(level) for level in ruleset.must_play}
     level, released = position.level, position.released
     if as_dealer and level in must_play:
         released = released | {level}
     if not as_dealer and level in must_play - released:
-        return position, False
-    for _ in range(steps):
-        if level == Rank.ACE:
-            return replace(position, level=level, released=released), True
-        level = Rank(level + 1)
+        return _Climbed(position, 0, won=False)
+    levels = 0
+    while levels < steps:
+        if level == Rank.ACE and ruleset.past_ace != "wrap":
+            return _Climbed(replace(position, level=level, released=released), levels, won=True)
+        level = Rank.TWO if level == Rank.ACE else Rank(level + 1)
+        levels += 1
         if level in must_play - released:
             break
-    return replace(position, level=level, released=released), False
+    return _Climbed(replace(position, level=level, released=released), levels, won=False)
 
 
 def _fallen_to(ruleset: Ruleset, level: Rank, score: int, table_score: int, play: Sequence[Card]) -> Rank | None:
@@ -265,7 +334,7 @@ def _up_to_heaven(
         losers: Position(Rank.parse(ruleset.start_level)),
         winners: replace(positions[winners], level=Rank.ACE),
     }
-    ordinary = max(1, _gained(positions[winners], _climb(ruleset, positions[winners], steps[1], as_dealer=False)[0]))
+    ordinary = max(1, _climb(ruleset, positions[winners], steps[1], as_dealer=False).levels)
     return Settlement(
         score=score,
         stage=winners,

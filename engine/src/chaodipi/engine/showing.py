@@ -219,6 +219,9 @@ _OVERCALLS: dict[str, Callable[[View, Seat, Show, str], ShowKind]] = {
 """One row for each value of ``ruleset.overcall`` that is played; ``NOT_PLAYED`` in the ruleset refuses the rest."""
 
 
+_BAR_CLAUSES = ("S0-21", "S2a-21", "S2a-22", "S3-07", "Q39", "Q102", "Q115")
+
+
 def _check_stir(view: View, seat: Seat, show: Show, rung: str) -> ShowKind:
     """A stir (炒底): not one's own bottom, not barred, strictly higher (S0-20, S0-21, S2b-20, Q102)."""
     if view.undeclared:
@@ -226,9 +229,7 @@ def _check_stir(view: View, seat: Seat, show: Show, rung: str) -> ShowKind:
     if seat == view.bottom_owner:
         raise RuleError("NOT_ALLOWED_TO_SHOW", "nobody stirs his own bottom", ("S0-20", "S2a-58", "Q35"))
     if seat in view.barred:
-        raise RuleError(
-            "NOT_ALLOWED_TO_SHOW", "this seat is passed over until another has stirred", ("S0-21", "Q39", "Q102")
-        )
+        raise RuleError("NOT_ALLOWED_TO_SHOW", "this seat is passed over until another has stirred", _BAR_CLAUSES)
     kind = _check_looking_back(view, seat, show) if rung == LOOKING_BACK else ShowKind.STIR
     standing = view.standing
     below = standing.rung if standing is not None else None

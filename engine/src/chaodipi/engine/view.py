@@ -212,8 +212,9 @@ class View:
                 # The caller is barred himself, so whoever has stirred is another.
                 return frozenset() if self.stirs_from else frozenset({self.caller})
             case "caller_and_dealer":
+                # Neither of the two can stir first, so any stir at all was another's.
                 both = {seat for seat in (self.caller, self.dealer) if seat is not None}
-                return frozenset() if self.stirs_from - both else frozenset(both)
+                return frozenset() if self.stirs_from else frozenset(both)
             case _:
                 return frozenset()
 

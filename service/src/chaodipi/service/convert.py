@@ -10,7 +10,14 @@ from typing import Any
 from chaodipi.engine.actions import Pass
 from chaodipi.engine.cards import SEATS, Seat, Side
 from chaodipi.engine.ruleset import Ruleset, is_preset
-from chaodipi.sdk.wire import action_to_wire, choice_set_to_wire, event_to_wire, seat_to_wire, side_to_wire
+from chaodipi.sdk.wire import (
+    action_to_wire,
+    choice_set_to_wire,
+    event_to_wire,
+    payouts_of_seats,
+    seat_to_wire,
+    side_to_wire,
+)
 from chaodipi.service.host.session import (
     Assigned,
     Draining,
@@ -206,6 +213,7 @@ def match_result_to_wire(result: TableResult) -> match_pb2.MatchResult:
             steps=settlement.steps[ours],
             gained=max(0, settlement.gained[ours]),
             match_points=points,
+            payouts=payouts_of_seats(settlement, result.dealer),
         )
         for each in Side:
             position = settlement.positions[each]

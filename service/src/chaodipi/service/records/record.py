@@ -83,7 +83,7 @@ def settlement_to_json(settlement: Settlement | None) -> dict[str, Any] | None:
     """What the deal changed, sides by their text."""
     if settlement is None:
         return None
-    return {
+    told = {
         "score": settlement.score,
         "stage": settlement.stage.text,
         "steps": list(settlement.steps),
@@ -94,6 +94,7 @@ def settlement_to_json(settlement: Settlement | None) -> dict[str, Any] | None:
         "fall_back": settlement.fall_back,
         "jump": settlement.jump,
     }
+    return told if settlement.payout is None else told | {"payout": list(settlement.payout)}
 
 
 def header_of(spec: TableSpec, board: Board) -> dict[str, Any]:

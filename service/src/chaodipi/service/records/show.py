@@ -50,6 +50,8 @@ def show(path: Path) -> Iterator[str]:
     if settlement:
         steps = settlement["steps"]
         yield f"         on stage next: {settlement['stage']}, steps {steps[0]} : {steps[1]}"
+        if "payout" in settlement:
+            yield "         each player is paid: dealer side {:+d}, catchers {:+d}".format(*settlement["payout"])
     for seat, kinds in result["faults"].items():
         yield f"faults   seat {seat}: " + ", ".join(f"{kind} {count}" for kind, count in kinds.items())
 
