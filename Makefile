@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: setup demo test lint protos baseline strength rules-coverage clean
+.PHONY: setup demo test lint protos baseline strength rules-coverage fuzz clean
 
 setup:
 	@$(PYTHON) deploy/tools/setup_env.py
@@ -38,6 +38,10 @@ strength: setup
 # Each clause of the sources with the tests that show it; fails if one that states a rule has none.
 rules-coverage: setup
 	$(BIN)/python -m tests.support.rules_coverage
+
+# Random and mutated frames against a host: `make fuzz`, or `make fuzz COUNT=100000`.
+fuzz: setup
+	$(BIN)/python -m tests.fuzz.fuzzer $(or $(COUNT),1000000)
 
 clean:
 	rm -rf .venv .cache out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -372,6 +372,25 @@ def test_logs_are_json_lines_without_secrets() -> None:
     assert "H5" not in line
 
 
+def test_the_trace_of_an_error_has_no_values_in_it() -> None:
+    """What a function holds when it fails may be a hand or a token."""
+    stream = io.StringIO()
+    before = structlog.get_config()
+    try:
+        configure_logs("info", stream)
+        secret = "".join(("H5 ", "S9"))
+        try:
+            int("x" * len(secret))
+        except ValueError:
+            structlog.get_logger("test").exception("failed")
+    finally:
+        structlog.configure(**before)
+    entry = json.loads(stream.getvalue())
+    assert entry["exception"][0]["exc_type"] == "ValueError"
+    assert "test_host.py" in stream.getvalue()
+    assert secret not in stream.getvalue()
+
+
 async def test_busy_bots_are_waited_for() -> None:
     async with hosting() as (host, port), seated(port, max_tables=1) as clients:
         await host.wait_for_bots(NAMES, 10)

@@ -5,6 +5,7 @@ import sys
 from typing import TextIO
 
 import structlog
+from structlog.tracebacks import ExceptionDictTransformer
 
 __all__ = ["configure_logs"]
 
@@ -35,7 +36,8 @@ def configure_logs(level: str = "info", stream: TextIO | None = None) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _without_secrets,
-            structlog.processors.dict_tracebacks,
+            # Locals would put hands and tokens into the log.
+            structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False)),
             structlog.processors.JSONRenderer(ensure_ascii=False),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),

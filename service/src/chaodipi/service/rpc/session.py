@@ -75,6 +75,8 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
             session.close(error)
         except asyncio.CancelledError:
             raise
+        except grpc.aio.InternalError:
+            log.info("stream_lost", session=session.id, bot=session.bot)
         except Exception:
             log.exception("reader_failed", session=session.id, bot=session.bot)
             session.close(SessionRefused(13, "HOST_FAULT", "an internal error of the host"))
@@ -144,6 +146,8 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
             await self._write_frames(session, context)
         except asyncio.CancelledError:
             raise
+        except grpc.aio.InternalError:
+            log.info("stream_lost", session=session.id, bot=session.bot)
         except Exception:
             log.exception("writer_failed", session=session.id, bot=session.bot)
             session.close(SessionRefused(13, "HOST_FAULT", "an internal error of the host"))
