@@ -75,6 +75,9 @@ def test_kill_9_in_mid_league_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert _start(killed).wait(PATIENCE_S) == 0
     assert _start(whole).wait(PATIENCE_S) == 0
 
+    # Every start of both runs is in the host's log; at most the tables in flight at the kill were begun twice.
+    starts = (killed / "out" / "kill" / "host.log").read_text().count('"event": "table_started"')
+    assert TABLES <= starts <= TABLES + IN_FLIGHT
     rewritten = sum(path.stat().st_mtime_ns != kept[path.name][1] for path in _records(killed) if path.name in kept)
     assert rewritten <= IN_FLIGHT
     assert [path.name for path in _records(killed)] == [path.name for path in _records(whole)]

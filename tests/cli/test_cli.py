@@ -3,11 +3,8 @@
 import io
 import json
 import re
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 from chaodipi.service.cli.screen import print_standings
@@ -16,8 +13,6 @@ from chaodipi.service.scheduler.league_file import load_league
 from chaodipi.service.scheduler.standings import Estimate, Standing
 from chaodipi.service.scheduler.timing import DecisionTime
 from rich.console import Console
-
-from tests.support.processes import gone
 
 LEAGUE = """\
 name = "spring"
@@ -133,42 +128,3 @@ def test_standings_fit_on_80_columns():
     assert re.search(r"a_long_name +1000 .* 100 120/1400$", text, re.MULTILINE)
     assert "faults of a_long_name: illegal 60, timeout 40, 7 tables forfeited" in text
     assert max(map(len, text.splitlines())) <= 80
-
-
-def test_demo_end_to_end_and_its_records_verify(tmp_path):
-    out = tmp_path / "demo"
-    done = chaodipi("demo", "--boards", 1, "--seed", "x", "--bots", "greedy,rules", "--out", out)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    results = json.loads((out / "results.json").read_text())
-    assert results["tables"] == 2
-    assert {line["entry"] for line in results["standings"]} == {"greedy", "rules"}
-    assert all((line["faults"], line["forfeits"]) == ({}, 0) for line in results["standings"])
-    assert set(results["timing"]) == {"greedy", "rules"}
-    checked = chaodipi("replay", "verify", out / "records")
-    assert checked.stdout == "2 records, 2 match, 0 do not (with the league's seed)\n"
-    record = sorted((out / "records").glob("*.jsonl"))[0]
-    shown = chaodipi("replay", "show", record)
-    assert "result   played" in shown.stdout
-    record.write_text(record.read_text().replace('"seat":1', '"seat":2', 1))
-    again = chaodipi("replay", "verify", record)
-    assert again.returncode == 1
-    assert "chain" in again.stdout
-
-
-def test_demo_stops_everything_when_interrupted(tmp_path):
-    code = "from chaodipi.service.cli import main; main()"
-    command = [sys.executable, "-c", code, "demo", "--out", str(tmp_path / "demo"), "--boards", "500"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    until = time.monotonic() + 30
-    while len(children.read_text().split()) < 3 and time.monotonic() < until:
-        time.sleep(0.05)
-    pids = [int(pid) for pid in children.read_text().split()]
-    assert len(pids) == 3
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert errors == "chaodipi: interrupted\n"
-    assert gone(pids)

@@ -119,6 +119,13 @@ async def test_an_illegal_answer_is_asked_again_then_replaced() -> None:
         assert not statuses[-1].HasField("applied")
         assert (result.how, result.forfeiting_seat) == ("forfeit", Seat.S1)
         assert result.faults == {Seat.S1: {"illegal": 3}}
+        value = host.metrics.registry.get_sample_value
+        assert value("chaodipi_faults_total", {"bot": "bee", "kind": "illegal"}) == 3
+        assert value("chaodipi_tables_total", {"ending": "forfeit"}) == 1
+        accepted = sum(not record.by_host for record in result.decisions)
+        phases = ("declare", "stir", "bury", "lead", "follow")
+        counts = [value("chaodipi_decisions_total", {"bot": b, "phase": p}) or 0 for b in NAMES for p in phases]
+        assert sum(counts) == accepted
         for client in clients.values():
             [ended] = client.ended
             assert ended.result.end_reason == match_pb2.MatchResult.END_REASON_FORFEIT

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from chaodipi.service.host.errors import HostError
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, start_http_server
 
 __all__ = ["Metrics", "serve_metrics"]
 
@@ -23,7 +23,7 @@ class Metrics:
         self._decisions = Counter("chaodipi_decisions", "Accepted answers", ["bot", "phase"], registry=registry)
         self._latency = Histogram(
             "chaodipi_decision_seconds",
-            "Time charged for accepted answers",
+            "Time from a request to the answer that was accepted, the network included",
             ["phase"],
             buckets=_SECONDS,
             registry=registry,
@@ -39,14 +39,18 @@ class Metrics:
         self._out = (self._frames.labels("out"), self._messages.labels("out"))
         self._known: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
 
-    def decided(self, bot: str, phase: str, charged_ms: int) -> None:
-        """*bot* gave an accepted answer in *phase*."""
+    def text(self) -> str:
+        """All counts as they are now, in the text format that ``/metrics`` serves."""
+        return generate_latest(self.registry).decode()
+
+    def decided(self, bot: str, phase: str, think_ms: int) -> None:
+        """*bot* gave an accepted answer in *phase*, *think_ms* after it was asked."""
         known = self._known.get((bot, phase))
         if known is None:
             name = phase.lower()
             known = self._known[bot, phase] = (self._decisions.labels(bot, name), self._latency.labels(name))
         known[0].inc()
-        known[1].observe(charged_ms / 1000)
+        known[1].observe(think_ms / 1000)
 
     def fault(self, bot: str, kind: str, count: int = 1) -> None:
         """*bot* committed *count* faults of *kind*."""

@@ -29,6 +29,9 @@ app.add_typer(rules_app, name="rules")
 app.add_typer(db_app, name="db")
 
 Out = Annotated[Path, typer.Option(help="Folder of the store, results and records.")]
+MetricsPort = Annotated[
+    int, typer.Option(min=0, max=65535, help="Port of the Prometheus metrics on this machine; 0: a free one.")
+]
 Config = Annotated[Path | None, typer.Option(help="TOML file: listen, metrics_port, store, log_level.")]
 
 
@@ -44,12 +47,15 @@ def _demo(
     out: Annotated[Path, typer.Option(help="Folder for results and records.")] = Path("out/demo"),
     seed: Annotated[str | None, typer.Option(help="64 hex digits or any text; the same seed, the same deals.")] = None,
     bots: Annotated[str, typer.Option(help="Baseline bots to play, separated by commas.")] = "random,greedy,rules",
+    metrics_port: MetricsPort = 0,
 ) -> None:
     """Host a league of the three baseline bots and show the standings."""
     from chaodipi.service.cli.demo import demo
     from rich.console import Console
 
-    demo(Console(), ruleset, boards, out, seed, [name.strip() for name in bots.split(",") if name.strip()])
+    demo(
+        Console(), ruleset, boards, out, seed, [name.strip() for name in bots.split(",") if name.strip()], metrics_port
+    )
 
 
 @app.command("serve")
@@ -85,12 +91,13 @@ def _league_run(
     file: Annotated[Path, typer.Argument(help="The league's TOML file.")],
     out: Out = Path("out"),
     listen: Annotated[str, typer.Option(help="host:port for bots; port 0: a free one.")] = "127.0.0.1:0",
+    metrics_port: MetricsPort = 0,
 ) -> None:
     """Play a league, or play on where an earlier run stopped."""
     from chaodipi.service.cli.league import run_league
     from rich.console import Console
 
-    run_league(Console(), file, out, listen)
+    run_league(Console(), file, out, listen, metrics_port)
 
 
 @league_app.command("standings")

@@ -50,7 +50,15 @@ def seed_from_text(text: str | None) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def demo(console: Console, preset: str, boards: int, out: Path, seed: str | None, bots: Sequence[str]) -> None:
+def demo(
+    console: Console,
+    preset: str,
+    boards: int,
+    out: Path,
+    seed: str | None,
+    bots: Sequence[str],
+    metrics_port: int = 0,
+) -> None:
     """Play the demo league into *out* and show its standings; everything started here is stopped on any way out."""
     ruleset = resolve_preset(preset)
     names = tuple(bots) or BASELINES
@@ -78,7 +86,7 @@ def demo(console: Console, preset: str, boards: int, out: Path, seed: str | None
     log_file = (out / "host.log").open("w", encoding="utf-8", buffering=1)
     configure_logs("info", log_file)
     with log_file, Launcher(out / "bots") as launcher:
-        outcomes = asyncio.run(_play(console, plan, launcher, records))
+        outcomes = asyncio.run(_play(console, plan, launcher, out, metrics_port))
     (out / "results.json").write_text(
         json.dumps(results_json(plan, outcomes, "points"), indent=1) + "\n", encoding="utf-8"
     )
@@ -92,14 +100,17 @@ def demo(console: Console, preset: str, boards: int, out: Path, seed: str | None
     console.print(f"check it all: chaodipi replay verify {records}", soft_wrap=True)
 
 
-async def _play(console: Console, plan: Plan, launcher: Launcher, records: Path) -> list[PairOutcome]:
+async def _play(console: Console, plan: Plan, launcher: Launcher, out: Path, metrics_port: int) -> list[PairOutcome]:
     names = list(dict.fromkeys(bot for entry in plan.entries for bot in entry.bots))
     tokens = {name: random_bytes.token_urlsafe(24) for name in names}
     hashes = {name: hash_token(token) for name, token in tokens.items()}
-    async with hosting.open_host(hashes) as (host, server):
+    async with hosting.open_host(hashes, metrics_port=metrics_port) as hosted:
+        console.print(f"bots at {hosted.server}, metrics at {hosted.metrics_url}", soft_wrap=True)
         for name in names:
-            launcher.start(name, baseline_command(name), server, tokens[name])
-        return await watched(console, plan, host, launcher, names, records)
+            launcher.start(name, baseline_command(name), hosted.server, tokens[name])
+        outcomes = await watched(console, plan, hosted.host, launcher, names, out / "records")
+        (out / "metrics.prom").write_text(hosted.metrics_text(), encoding="utf-8")
+        return outcomes
 
 
 async def _nothing(_played: PlayedPair) -> None:
@@ -122,8 +133,9 @@ async def watched(
     """Play *plan* while every launched bot is alive; BotExitedError as soon as one is not."""
 
     async def league() -> list[PairOutcome]:
-        await host.wait_for_bots(names, wait_s)
         with pair_progress(console, plan.pair_count, len(done or {})) as progress:
+            await host.wait_for_bots(names, wait_s)
+            progress.begin()
             return await play_league(
                 plan, host, records, done=done, save=save, on_outcome=progress.add, tables_in_flight=tables_in_flight
             )

@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from chaodipi.service.match.table import TableResult, TableSpec
 
-__all__ = ["OpenHost", "open_host", "unless"]
+__all__ = ["Hosted", "OpenHost", "open_host", "unless"]
 
 T = TypeVar("T")
 _STOP_S = 1.0
@@ -26,26 +27,50 @@ class OpenHost(Protocol):
     def add_bot(self, name: str, token_hash: str) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """
+    A host that runs.
+
+    Attributes:
+        server: ``host:port`` at which bots reach it.
+        metrics_url: Where its metrics are shown; "" if nowhere.
+        metrics_text: Its metrics as they are now.
+    """
+
+    host: OpenHost
+    server: str
+    metrics_url: str
+    metrics_text: Callable[[], str]
+
+
 @contextlib.asynccontextmanager
 async def open_host(
     token_hashes: Mapping[str, str], listen: str = "127.0.0.1:0", metrics_port: int | None = None
-) -> AsyncIterator[tuple[OpenHost, str]]:
+) -> AsyncIterator[Hosted]:
     """
-    A host that lets in bots by their name and token's hash, and the address at which they reach it.
+    A host that lets in bots by their name and token's hash; stopped on the way out.
+
+    Args:
+        metrics_port: 0: a free one; None: no metrics.
 
     Raises:
-        HostError: the port is in use.
+        HostError: a port is in use.
     """
     from chaodipi.service.host.host import Host
     from chaodipi.service.metrics import serve_metrics
     from chaodipi.service.rpc.server import start_server
 
     host = Host(token_hashes)
-    stop_metrics = None if metrics_port is None else serve_metrics(host.metrics, metrics_port)[1]
+    stop_metrics: Callable[[], None] | None = None
+    metrics_url = ""
+    if metrics_port is not None:
+        found, stop_metrics = serve_metrics(host.metrics, metrics_port)
+        metrics_url = f"http://127.0.0.1:{found}/metrics"
     try:
         server, port = await start_server(host, listen)
         try:
-            yield host, f"{listen.rpartition(':')[0]}:{port}"
+            yield Hosted(host, f"{listen.rpartition(':')[0]}:{port}", metrics_url, host.metrics.text)
         finally:
             await host.stop(_STOP_S)
             await server.stop(_STOP_S)

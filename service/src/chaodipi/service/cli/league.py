@@ -27,7 +27,7 @@ from rich.console import Console
 __all__ = ["run_league", "show_standings"]
 
 
-def run_league(console: Console, path: Path, out: Path, listen: str) -> None:
+def run_league(console: Console, path: Path, out: Path, listen: str, metrics_port: int = 0) -> None:
     """Play the league of *path* into *out*, or play on where an earlier run stopped."""
     league = load_league(path)
     folder = out / league.name
@@ -58,7 +58,9 @@ def run_league(console: Console, path: Path, out: Path, listen: str) -> None:
             with (folder / "host.log").open("a", encoding="utf-8", buffering=1) as log_file:
                 configure_logs("info", log_file)
                 with Launcher(folder / "bots", limits=league.limits) as launcher:
-                    outcomes = asyncio.run(_play(console, league, plan, store, launcher, folder, done, listen))
+                    outcomes = asyncio.run(
+                        _play(console, league, plan, store, launcher, folder, done, listen, metrics_port)
+                    )
         results = results_json(plan, sorted(outcomes, key=lambda outcome: outcome.number), league.rank_by)
         (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         names = [entry.name for entry in plan.entries]
@@ -82,16 +84,17 @@ async def _play(
     folder: Path,
     done: dict[int, PairOutcome],
     listen: str,
+    metrics_port: int,
 ) -> list[PairOutcome]:
     playing = {name for entry in league.entries for name in entry.bots}
     launched = {bot.name: random_bytes.token_urlsafe(24) for bot in league.bots if bot.command is not None}
     hashes = {name: text for name, text in store.bot_hashes().items() if name in playing and name not in launched}
     hashes |= {name: hash_token(token) for name, token in launched.items()}
-    async with hosting.open_host(hashes, listen) as (host, server), Writer(store) as writer:
-        console.print(f"bots connect to {server}")
+    async with hosting.open_host(hashes, listen, metrics_port) as hosted, Writer(store) as writer:
+        console.print(f"bots at {hosted.server}, metrics at {hosted.metrics_url}", soft_wrap=True)
         for bot in league.bots:
             if bot.command is not None and bot.name in playing:
-                launcher.start(bot.name, bot.command, server, launched[bot.name])
+                launcher.start(bot.name, bot.command, hosted.server, launched[bot.name])
 
         async def save(played: PlayedPair) -> None:
             await writer.save(rows_of(league.name, played))
@@ -99,7 +102,7 @@ async def _play(
         return await watched(
             console,
             plan,
-            host,
+            hosted.host,
             launcher,
             sorted(playing),
             folder / "records",

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 
 from chaodipi.service.scheduler.standings import Estimate, PairOutcome, Standing
 from chaodipi.service.scheduler.timing import DecisionTime
@@ -14,16 +15,20 @@ __all__ = ["PairProgress", "pair_progress", "print_standings"]
 
 
 class PairProgress:
-    """Counts finished pairs and decisions; on a pipe, a plain line every tenth of the way."""
+    """
+    Counts finished pairs and decisions; on a pipe, a plain line every tenth of the way.
+
+    On a terminal the bar goes away at the end, since what it said is in what follows.
+    """
 
     def __init__(self, console: Console, total: int, done: int) -> None:
         self.console = console
         self.total = total
-        self.done = done
+        self.done = self._done_before = done
         self.decisions = 0
         self.started = time.monotonic()
         self._bar = Progress(
-            TextColumn("pairs"),
+            TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]:,.0f} decisions/s"),
@@ -31,8 +36,14 @@ class PairProgress:
             TimeRemainingColumn(),
             console=console,
             disable=not console.is_terminal,
+            transient=True,
         )
-        self._task = self._bar.add_task("pairs", total=total, completed=done, rate=0.0)
+        self._task = self._bar.add_task("waiting for bots", total=total, completed=done, rate=0.0)
+
+    def begin(self) -> None:
+        """All bots are there: the clock of the rate starts."""
+        self.started = time.monotonic()
+        self._bar.update(self._task, description="pairs")
 
     @property
     def rate(self) -> float:
@@ -46,7 +57,13 @@ class PairProgress:
         self._bar.update(self._task, completed=self.done, rate=self.rate)
         step = max(1, self.total // 10)
         if not self.console.is_terminal and (self.done % step == 0 or self.done == self.total):
-            self.console.print(f"pairs {self.done}/{self.total}  {self.rate:,.0f} decisions/s")
+            self.console.print(f"pairs {self.done}/{self.total}  {self.rate:,.0f} decisions/s  left {self._left()}")
+
+    def _left(self) -> str:
+        """Time until the end at the pace so far."""
+        played = max(1, self.done - self._done_before)
+        seconds = (self.total - self.done) * (time.monotonic() - self.started) / played
+        return str(timedelta(seconds=round(seconds)))
 
 
 @contextmanager
@@ -64,13 +81,7 @@ def _estimate(value: Estimate, digits: int) -> str:
 
 def print_standings(console: Console, title: str, lines: Sequence[Standing], times: Mapping[str, DecisionTime]) -> None:
     """The standings for people, and under them what faults and forfeits there were, by entry and kind."""
-    table = Table(
-        title=title,
-        box=None,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-        caption="a table's mean ± 95 % interval, from pairs; time: median/99 % of decisions",
-    )
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("#", justify="right", no_wrap=True, min_width=2)
     table.add_column("entry", no_wrap=True)
     for heading in ("pairs", "points", "steps", "win", "faults", "time ms"):
@@ -88,6 +99,7 @@ def print_standings(console: Console, title: str, lines: Sequence[Standing], tim
             "–" if time is None else f"{time.median_ms}/{time.p99_ms}",
         )
     console.print(table)
+    console.print("means of a table ± 95 % interval, from pairs; time of a decision: median/99 %", style="dim")
     for line in lines:
         if line.faults or line.forfeits:
             said = [f"{kind} {count}" for kind, count in line.faults.items()]

@@ -40,7 +40,8 @@ async def _serve(
     tokens = {f"house.{name}": random_bytes.token_urlsafe(24) for name in BASELINES} if ruleset else {}
     known = store.bot_hashes()
     hashes = known | {name: hash_token(token) for name, token in tokens.items()}
-    async with hosting.open_host(hashes, config.listen, config.metrics_port or None) as (host, server):
+    async with hosting.open_host(hashes, config.listen, config.metrics_port or None) as hosted:
+        host, server = hosted.host, hosted.server
         console.print(f"serving at {server}, {len(known)} bots known; Ctrl-C stops")
         for name, token in tokens.items():
             launcher.start(name, baseline_command(name.removeprefix("house.")), server, token)

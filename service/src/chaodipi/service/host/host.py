@@ -282,6 +282,7 @@ class Host:
             log.exception("table_failed", table=spec.table_id)
             return TableResult(spec.table_id, "host_fault", 0, None, None, (), note="the table could not be set up")
         self.metrics.table_started()
+        log.info("table_started", table=spec.table_id, bots=spec.bots)
         self._runners[spec.table_id] = runner
         for link, session in zip(runner.links, chosen, strict=True):
             if session is not None:

@@ -160,7 +160,7 @@ class TableRunner:
         for message in self._machine.outbox():
             link = self.links[message.seat]
             if isinstance(message, Verdict) and message.status == VerdictStatus.ACCEPTED:
-                self._metrics.decided(link.bot, phase.name, message.charged_ms)
+                self._metrics.decided(link.bot, phase.name, message.think_ms)
             self._send(link, message)
         if self._machine.result is not None:
             self._finish(self._machine.result)

@@ -184,7 +184,8 @@ class TableMachine:
             self._refuse(asked, fault, error.reason, error.message, metadata, now)
             return
         charged = self._charge(asked, now)
-        self._out.append(Verdict(seat, decision, VerdictStatus.ACCEPTED, charged))
+        think = max(0, now - asked.asked_ms)
+        self._out.append(Verdict(seat, decision, VerdictStatus.ACCEPTED, charged, think_ms=think))
         self._apply(asked, action, now, fault="")
 
     def receive_malformed(

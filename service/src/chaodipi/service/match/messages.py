@@ -109,6 +109,7 @@ class Verdict:
 
     Attributes:
         reason: Stable reason, "" for ACCEPTED. ``message`` is for people, ``metadata`` its values.
+        think_ms: From the request to this answer as the host saw it, nothing taken off; not sent.
         applied: What the host did in the seat's place (REPLACED, TOO_LATE); None if the fault forfeited the table.
         attempts_left: Answers that may still be tried (RETRY).
     """
@@ -122,6 +123,7 @@ class Verdict:
     metadata: Mapping[str, str] = field(default_factory=dict)
     applied: Action | None = None
     attempts_left: int = 0
+    think_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
