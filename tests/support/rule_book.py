@@ -10,13 +10,14 @@ must not take examples out of the test.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from chaodipi.engine.ruleset import preset_names, resolve
 
+from tests.support import rule_book_zh as zh
 from tests.support.golden import ALL, ROOMS, Line
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -28,42 +29,6 @@ _CARDS = re.compile(r"(?:[CDHS][2-9TJQKA]|bj|rj)(?: (?:[CDHS][2-9TJQKA]|bj|rj))*
 
 Row = dict[str, str]
 
-HEADINGS = {
-    "规则": "preset", "级": "level", "主": "trump", "牌": "cards", "从大到小": "order, highest first",
-    "一个拖拉机吗": "one tractor?", "牌型": "pattern", "甩": "thrown", "别家": "others hold", "结果": "outcome",
-    "首出": "led", "手牌": "hand", "可以": "legal", "不可以": "illegal", "一圈": "trick", "谁大": "winner",
-    "赢的牌": "winning play", "倍数": "multiplier", "得分": "score", "庄家方打": "dealer side on",
-    "闲家打": "catchers on", "另有": "more", "下局台上": "stage next", "庄家方后": "dealer side after",
-    "闲家后": "catchers after", "庄家方每人": "each of the dealer side", "闲家每人": "each catcher", "为什么": "why",
-    "项": "key",
-}  # fmt: skip
-
-WORDS = {
-    "庄家方最后一手": "dealer side's last play", "不是一门": "not one class", "扛旗局": "flag deal",
-    "打无主": "no trump",
-    "三张的拖拉机": "triple_tractor", "拖拉机": "tractor", "五十K": "510k", "单张": "single", "对子": "pair",
-    "闲家上台": "catchers", "闲家": "catchers", "庄家方": "dealer side", "最后一手": "last play", "台面": "table",
-    "首局": "first deal", "不合法": "illegal", "成立": "stands", "甩错": "fails", "座": "seat ", "此局胜": "game won",
-    "扛旗": "flag", "第1圈": "lap 1 ", "第2圈": "lap 2 ", "第3圈": "lap 3 ", "已打": " played", "三个房间": "rooms",
-    "先问庄家": "dealer first", "叫主者和庄家": "caller and dealer", "亮着的": "standing", "顺时针": "clockwise",
-    "逆时针": "counter clockwise", "最大": "top", "普通": "plain", "单张或对子": "single or pair", "任意级别": "rung",
-    "级别": "ladder", "四种": "four modes", "双王": "jokers", "暗对": "dark pair", "正主": "correction",
-    "后亮者": "last shown", "先亮者": "first shown", "轮庄": "rotation", "放牌": "placing", "重发": "redeal",
-    "翻底定庄": "turn for dealer", "全翻": "turn all", "翻底": "turn", "扣底后": "after bury", "首圈": "first trick",
-    "不能": "none", "下家": "next", "更大": "higher", "瞎炒": "blind", "都行": "any", "大小": "order", "点数": "face",
-    "唯一": "unique", "处处": "all", "副牌": "side", "不跳": "none", "到零": "zero", "不限": "none", "翻番": "power",
-    "同对": "pair", "八倍": "eight", "分段": "bands", "十分": "tens", "双方": "both", "打过": "played", "打赢": "won",
-    "胜一局": "game won", "下一圈": "next lap", "回到2": "wrap", "最后分": "final", "台面分": "table", "一局": "game",
-    "几副": "deals", "三局两胜": "best of three", "暗炒": "dark", "限时": "timed", "宝": "bao",
-    "有": "yes", "是": "yes",
-    "无": "none", "否": "no", "或": "/",
-    "回头望": "looking back", "四王": "four jokers", "三王": "three jokers",
-    "亮": "shows", "炒": "stirs", "扣": "buries", "过": "passes", "出": "plays", "叫": "naming", "不准": "refused",
-    "停亮": "window closes", "庄未定": "dealer open", "台上": "on stage", "庄": "dealer", "打": "level",
-    "开始": "start", "手": "hand", "主": "trump", "问": "asked", "底归": "owner", "轮到": "next", "阶段": "phase",
-    "翻倍": "stake", "分": "score", "收回": "returned", "次序": "order", "首出者": "leader",
-}  # fmt: skip
-
 PLAIN = {
     ("preset", "packs"),
     ("preset", "a first declaration is"),
@@ -72,6 +37,9 @@ PLAIN = {
     ("preset", "single"),
     ("preset", "must-play levels"),
     ("preset", "`ladder`"),
+    ("preset", "从小到大；C D H S 是级牌对"),
+    ("preset", "一局的首副"),
+    ("preset", "单张"),
 }
 """First two headings of the tables that name presets and are no examples."""
 
@@ -96,7 +64,7 @@ def tables(text: str) -> Iterator[Table]:
     at = 0
     while at < len(lines):
         if lines[at].startswith("|") and at + 1 < len(lines) and re.match(r"\|( -+:? \|)+$", lines[at + 1]):
-            start, headings = at + 1, tuple(HEADINGS.get(cell, cell) for cell in _cells(lines[at], ticks=True))
+            start, headings = at + 1, tuple(zh.HEADINGS.get(cell, cell) for cell in _cells(lines[at], ticks=True))
             at += 2
             rows = []
             while at < len(lines) and lines[at].startswith("|"):
@@ -112,10 +80,10 @@ def _cells(line: str, ticks: bool = False) -> tuple[str, ...]:
     return tuple(cell if ticks else cell.replace("`", "") for cell in cells)
 
 
-def english(text: str) -> str:
-    """*text* with the Chinese words of the examples put into English; text without them as it is."""
-    for word in sorted(WORDS, key=len, reverse=True):
-        text = text.replace(word, WORDS[word])
+def _english(text: str, words: Mapping[str, str]) -> str:
+    """*text* with the Chinese *words* put into English, longer words first; an English text as it is."""
+    for word in sorted(words, key=len, reverse=True):
+        text = text.replace(word, words[word])
     return text
 
 
@@ -139,7 +107,7 @@ def _table_lines(table: Table) -> Iterator[Line]:
     kind = tuple(h for h in table.headings if h != "why")
     assert kind in _KINDS, f"line {table.line}: no example has the headings {kind}"
     for number, cells in enumerate(table.rows):
-        row = dict(zip(table.headings, map(english, cells), strict=True))
+        row = dict(zip(table.headings, (_english(cell, zh.CELLS) for cell in cells), strict=True))
         for preset, common in _common(row):
             for ask, expect in _KINDS[kind](row):
                 name = f"{table.line + 1 + number + 1}"
@@ -281,7 +249,7 @@ _NAMES = {"owner": "bottom_owner", "next": "to_act"}
 
 def _script(lines: list[str], at: int) -> Line:
     """A ``deal`` block: a first line, actions, and what holds at the end."""
-    head = [part.strip() for part in english(lines[0]).split(",")]
+    head = [part.strip() for part in _english(lines[0], zh.SCRIPT).split(",")]
     ask: dict[str, Any] = {"op": "play", "ruleset": head[0], "dealer": None}
     for part in head[1:]:
         _heading(ask, part)
@@ -292,7 +260,7 @@ def _script(lines: list[str], at: int) -> Line:
     actions: list[list[Any]] = []
     results: list[dict[str, Any]] = []
     expect: dict[str, Any] = {}
-    for text in map(english, lines[1:]):
+    for text in (_english(line, zh.SCRIPT) for line in lines[1:]):
         order, _, remark = text.partition("  ")
         if order.startswith("=>"):
             expect |= dict(_end(part.strip()) for part in text[2:].split(","))
@@ -392,9 +360,9 @@ def preset_table(language: str) -> dict[str, dict[str, str]]:
         if table.headings[0] == "key":
             presets = [heading.strip("`") for heading in table.headings[1:]]
             for key, *cells in table.rows:
-                found[key.split()[0]] = dict(zip(presets, map(english, cells), strict=True))
+                found[key.split()[0]] = dict(zip(presets, (zh.VALUES.get(cell, cell) for cell in cells), strict=True))
         elif table.headings == ("preset", "`ladder`"):
-            found["ladder"] = {preset: english(cell) for preset, cell in table.rows}
+            found["ladder"] = {preset: _english(cell, zh.RUNGS) for preset, cell in table.rows}
     return found
 
 
