@@ -69,6 +69,15 @@ def test_the_commands_exist() -> None:
 
 def test_the_links_lead_somewhere() -> None:
     """Relative links of README and docs name files of the tree."""
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [*ROOT.glob("README*.md"), *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_chinese_readme_shows_the_same_blocks() -> None:
+    """README.zh-CN.md has the code, files and commands of README.md as they stand there; each links to the other."""
+    chinese = (ROOT / "README.zh-CN.md").read_text("utf-8")
+    blocks = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+    assert blocks.findall(chinese) == blocks.findall(README)
+    assert "(README.zh-CN.md)" in README and "(README.md)" in chinese

@@ -6,9 +6,10 @@ import pytest
 from chaodipi.engine.ruleset import KEYS, preset_names, resolve
 
 from tests.support import rule_book
+from tests.support.clauses import clauses, is_known, root
 from tests.support.golden import ALL, Line, mistakes, report
 
-LANGUAGES = tuple(name for name, path in rule_book.BOOKS.items() if path.exists())
+LANGUAGES = tuple(rule_book.BOOKS)
 EXAMPLES = [line for language in LANGUAGES for line in rule_book.examples(language)]
 SHOWN = {language: rule_book.preset_table(language) for language in LANGUAGES}
 
@@ -63,3 +64,13 @@ def test_the_books_have_the_same_rules_and_clauses() -> None:
     assert all(len(set(found)) == len(found) for found in numbers)
     assert [found for found in numbers if found != numbers[0]] == []
     assert [set(found) ^ set(clauses[0]) for found in clauses if found != clauses[0]] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_clause_ids_are_known_and_no_rule_is_left_out(language: str) -> None:
+    """Each id is a clause or a decision, and each clause that says what happens stands behind a rule of the book."""
+    named = set(rule_book.CLAUSE.findall(rule_book.read(language)))
+    behind = {root(name) for name in named if name.startswith("S")}
+
+    assert [name for name in sorted(named) if not is_known(name)] == []
+    assert [name for name, clause in clauses().items() if clause.kind in ("rule", "host") and name not in behind] == []

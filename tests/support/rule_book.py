@@ -23,7 +23,7 @@ from tests.support.golden import ALL, ROOMS, Line
 DOCS = Path(__file__).parents[2] / "docs"
 BOOKS = {"en": DOCS / "RULES.md", "zh": DOCS / "规则.md"}
 
-CLAUSE = re.compile(r"\b(S\d[a-f]?-\d\d|Q\d{1,3})\b")
+CLAUSE = re.compile(r"\b(S\d[a-f]?-\d{2,3}|Q\d{1,3})\b")
 RULE_NUMBER = re.compile(r"^\*\*(\d+\.\d+)\*\*", re.MULTILINE)
 _CARDS = re.compile(r"(?:[CDHS][2-9TJQKA]|bj|rj)(?: (?:[CDHS][2-9TJQKA]|bj|rj))*")
 
