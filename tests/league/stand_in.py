@@ -4,9 +4,10 @@ import asyncio
 import hashlib
 from collections.abc import Callable
 
-from chaodipi.engine.actions import Action
+from chaodipi.engine.actions import Action, Play
 from chaodipi.engine.cards import Seat, Side
 from chaodipi.engine.deal import Deal
+from chaodipi.engine.events import Phase
 from chaodipi.engine.scoring import Position, settle
 from chaodipi.service.match.table import DecisionRecord, TableResult, TableSpec
 
@@ -23,11 +24,14 @@ def shower(deal: Deal, seat: Seat) -> Action:
     return shows[0] if shows else deal.default_action(seat)
 
 
+def late(deal: Deal, seat: Seat) -> Action:
+    """Declares with one card only, and keeps its pairs for stirring."""
+    shows = [show for show in deal.legal_actions(seat).shows if deal.phase != Phase.DECLARE or len(show.cards) == 1]
+    return shows[0] if shows else deal.default_action(seat)
+
+
 def high(deal: Deal, seat: Seat) -> Action:
     """Shows whatever it may, leads its strongest card, else the default."""
-    from chaodipi.engine.actions import Play
-    from chaodipi.engine.events import Phase
-
     if deal.phase == Phase.LEAD:
         return Play((max(deal.view.hands[seat], key=lambda card: (card.is_joker, card.rank, card)),))
     return shower(deal, seat)

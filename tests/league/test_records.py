@@ -15,7 +15,7 @@ from chaodipi.service.records.verify import RecordError, verify
 from chaodipi.service.scheduler.league import play_league, results_json
 from chaodipi.service.scheduler.schedule import Entry, Plan, round_robin
 
-from tests.league.stand_in import StandInHost, default_brain, high, shower
+from tests.league.stand_in import StandInHost, default_brain, high, late, shower
 
 BRAINS = {"low": default_brain, "shower": shower, "high": high}
 PLAN = Plan(
@@ -208,6 +208,22 @@ async def test_payouts_stand_in_the_record_and_are_settled_again(tmp_path):
         del line["chain"]
     path.write_text(chained(iter(lines)))
     assert ["settlement.payout [39, 39]" in str(found) for found in verify(path, results)] == [True]
+
+
+async def test_stirs_in_the_first_trick_stand_in_the_record_and_are_shown(tmp_path):
+    """S2a-56: what a stir returned follows from the decisions, so the record needs no line for it, and a reader one."""
+    brains = {"late": late, "later": late}
+    plan = Plan("t", resolve("in_play"), tuple(map(Entry.of_bot, brains)), 12, PLAN.secrets, shared=False)
+    results = results_json(plan, await play_league(plan, StandInHost(brains), tmp_path), "points")
+    records = sorted(tmp_path.glob("*.jsonl"))
+    assert [found for path in records for found in verify(path, results)] == []
+    texts = [list(show(path)) for path in records]
+    returned = [line for lines in texts for line in lines if line.startswith("return ")]
+    assert returned
+    for lines in texts:
+        stirs = [i for i, line in enumerate(lines) if line.startswith("show ") and " stir:" in line]
+        tricks = [i for i, line in enumerate(lines) if line.startswith("trick ")]
+        assert all(i < tricks[0] for i in stirs)
 
 
 async def test_show_reads_like_a_deal(league):

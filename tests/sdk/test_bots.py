@@ -5,7 +5,10 @@ import sys
 
 import pytest
 from chaodipi import sdk
-from chaodipi.engine.ruleset import preset_names
+from chaodipi.engine.cards import Rank, Seat, Suit, parse_cards
+from chaodipi.engine.deal import Deal
+from chaodipi.engine.events import Phase
+from chaodipi.engine.ruleset import preset_names, resolve
 from chaodipi.sdk import Action, Bot, Decision, play_local
 from chaodipi.sdk.baselines import BASELINES
 
@@ -71,6 +74,26 @@ def test_a_bot_against_itself_is_even() -> None:
 def test_the_baselines_are_in_order(better: str, worse: str, preset: str) -> None:
     result = play_local(preset, (BASELINES[better], BASELINES[worse]), 40, seed=3)
     assert result.mean > 2 * result.error, str(result)
+
+
+@pytest.mark.clauses("Q107")
+def test_winners_of_a_side_double_510k_follow_the_ruleset() -> None:
+    """Void in diamonds with four pairs of trumps: nothing beats it, or the two highest sets of three pairs do."""
+    hands = {Seat.S0: parse_cards("D5 D5 DT DT DK DK C3"), Seat.S1: parse_cards("S3 S3 S4 S4 S9 S9 SA SA C4")}
+    found = {}
+    for ruff in ("same", "pairs"):
+        ruleset = resolve("ming_chao", {"double_510k_ruff": ruff})
+        deal = Deal.from_position(
+            ruleset, hands, dealer=Seat.S0, levels=(Rank.EIGHT, Rank.EIGHT), phase=Phase.LEAD, trump=Suit.SPADES
+        )
+        deal.play(Seat.S0, parse_cards("D5 D5 DT DT DK DK"))
+        decision = Decision(deal.observation(Seat.S1))
+        found[ruff] = [sorted(cards) for cards in decision.winners()]
+        assert all(deal.can_play(Seat.S1, cards) for cards in decision.winners())
+    assert found == {
+        "same": [],
+        "pairs": [sorted(parse_cards(text)) for text in ("S3 S3 S4 S4 S9 S9", "S3 S3 S4 S4 SA SA")],
+    }
 
 
 def test_the_command_duels() -> None:

@@ -345,6 +345,11 @@ class Decision:
         order = self.order
         first = shape.components[0]
         if shape.k510 is not None:
+            if shape.k510 == "double_510k" and self.ruleset.double_510k_ruff == "pairs":
+                pairs = sorted(order.pairs_of(suit), key=order.strength)
+                for top in pairs[2:] if cls == TRUMPS else ():
+                    yield [*pairs[:2], *pairs[:2], top, top]
+                return
             trump = self.trump
             if trump is None or trump == Suit.NO_TRUMP:
                 return

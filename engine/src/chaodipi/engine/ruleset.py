@@ -64,7 +64,11 @@ KEYS: dict[str, Key] = {
     "heart_510k_side": Key(
         "the heart five joins a side heart 510K", (False, True), bool, ("S0-42", "S0-54", "Q62", "Q132")
     ),
-    "double_510k_ruff": Key("what ruffs a side 55-1010-KK", ("same", "pairs"), clauses=("S1-96", "Q107")),
+    "double_510k_ruff": Key(
+        "what ruffs a side 55-1010-KK: the trump one only, or any three pairs of trumps",
+        ("same", "pairs"),
+        clauses=("S1-96", "Q107"),
+    ),
     # E. declaring
     "dark": Key("showings are hidden until stirring ends", (False, True), bool, ("S0-34", "S3-01", "Q99")),
     "overcall": Key(
@@ -379,7 +383,6 @@ NOT_PLAYED: dict[str, tuple[Any, ...]] = {
     "no_declare_first": ("turn_for_dealer",),
     "heaven": ("both",),
     "heaven_exact": (True,),
-    "double_510k_ruff": ("pairs",),
     "laps": (2, 3),
     "past_ace": ("next_lap", "flag"),
     "irregularities": ("dark", "timed"),

@@ -1,6 +1,6 @@
 """Who wins a trick: cover, figure, ruff.
 
-Rules: annex F9; S1-71 to S1-79, S1-88 to S1-96, S2b-25, S2b-32 to S2b-37; Q18, Q55 to Q57, Q60, Q61, Q117.
+Rules: annex F9; S1-71 to S1-79, S1-88 to S1-96, S2b-25, S2b-32 to S2b-37; Q18, Q55 to Q57, Q60, Q61, Q107, Q117.
 """
 
 from collections.abc import Sequence
@@ -27,6 +27,8 @@ def winner_index(order: Order, plays: Sequence[Sequence[Card]], *, around_510k: 
     lead = shape_of(order, plays[0])
     if lead is None:
         raise ValueError("the lead has cards of several classes")
+    if lead.k510 == "double_510k" and lead.cls != TRUMPS and order.ruleset.double_510k_ruff == "pairs":
+        return _winner_on_three_pairs(order, plays)
     if lead.k510 is not None:
         return _winner_on_510k(order, lead, plays, [])
     if lead.is_throw and around_510k:
@@ -98,6 +100,25 @@ def _covers(order: Order, cls: Suit, threes: int, twos: int, lead: Shape, runs: 
         kinds & run.kinds == run.kinds and _covers(order, cls, threes & ~run.kinds, twos & ~run.kinds, lead, runs[1:])
         for run in order.runs(cls, length)
     )
+
+
+def _winner_on_three_pairs(order: Order, plays: Sequence[Sequence[Card]]) -> int:
+    """
+    Where the side 55-1010-KK is ruffed like the three pairs that it is: by any three pairs of trumps (Q107).
+
+    Ruffs compare their highest pair (Q56); the trump 55-1010-KK counts as its pairs. Nothing of the led suit beats it.
+    """
+    best, highest = 0, 0
+    trumps = ~order.fields[TRUMPS]
+    for index, play in enumerate(plays[1:], 1):
+        packed = pack(play)
+        twos = doubles(packed)
+        if packed & trumps or twos.bit_count() < 3:
+            continue
+        top = max(map(order.strength, faces(twos)))
+        if top > highest:
+            best, highest = index, top
+    return best
 
 
 def _winner_on_510k(order: Order, lead: Shape, plays: Sequence[Sequence[Card]], rest: Sequence[Card]) -> int:
