@@ -59,12 +59,14 @@ def test_vector_in_javascript():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.clauses("S3-66", "S4-09")
 def test_every_shuffle_is_the_whole_deck_and_differs():
     seen = {setup(plan_board(RULESET, SECRETS, i), SECRETS, r).cards for i in range(20) for r in range(3)}
     assert len(seen) == 60
     assert all(Counter(cards) == Counter(deck(2)) for cards in seen)
 
 
+@pytest.mark.clauses("S3-64", "Q92")
 def test_boards_give_every_seat_its_turn_to_deal():
     boards = [plan_board(RULESET, SECRETS, i) for i in range(8 * 4 * 13)]
     dealers = Counter(board.dealer for board in boards)

@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from chaodipi.engine.actions import Action, Pass, Play
 from chaodipi.engine.cards import SEATS, Card, Seat, deck
 from chaodipi.engine.events import DealStarted, Phase
@@ -75,6 +76,7 @@ def to_phase(machine: TableMachine, messages: list[Message], phase: Phase) -> tu
     return seat, decision
 
 
+@pytest.mark.clauses("S2a-05")
 def test_nothing_is_dealt_before_all_are_ready() -> None:
     machine = TableMachine(spec(), 0)
     for seat in SEATS[:3]:
@@ -161,6 +163,7 @@ def test_an_illegal_answer_is_asked_again_then_replaced() -> None:
     assert (record.seat, record.action, record.fault) == (seat, expected, "malformed")
 
 
+@pytest.mark.clauses("S4-04", "Q93")
 def test_a_timeout_is_defaulted_and_the_late_answer_hits_nothing() -> None:
     machine, messages = started()
     seat, decision = to_phase(machine, messages, Phase.LEAD)
@@ -180,6 +183,18 @@ def test_a_timeout_is_defaulted_and_the_late_answer_hits_nothing() -> None:
     assert verdict.status == VerdictStatus.ACCEPTED
 
 
+@pytest.mark.clauses("S2a-15", "Q93", "Q122")
+def test_calling_that_runs_out_of_time_is_a_pass() -> None:
+    machine, messages = started()
+    seat, decision = to_phase(machine, messages, Phase.DECLARE)
+    shown = list(machine.deal.view.shown)
+    machine.handle_timer(1_110)  # asked at 10, 1,000 to show, 100 allowance
+    machine.receive_answer(seat, decision.decision, Pass(), 1_111)
+    [verdict] = verdicts(machine.outbox())
+    assert (verdict.status, verdict.applied) == (VerdictStatus.TOO_LATE, Pass())
+    assert machine.deal.view.shown == shown
+
+
 def test_an_answer_after_the_deadline_is_late_even_before_the_timer_fires() -> None:
     machine, messages = started()
     seat, decision = to_phase(machine, messages, Phase.LEAD)
@@ -188,6 +203,7 @@ def test_an_answer_after_the_deadline_is_late_even_before_the_timer_fires() -> N
     assert verdict.status == VerdictStatus.TOO_LATE
 
 
+@pytest.mark.clauses("S4-03", "Q93")
 def test_the_burial_has_its_own_limit() -> None:
     machine, messages = started()
     _, decision = to_phase(machine, messages, Phase.BURY)

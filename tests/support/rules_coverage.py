@@ -11,6 +11,7 @@ import textwrap
 from collections import defaultdict
 
 import pytest
+from chaodipi.engine import preset_names
 
 from tests.support.clauses import clauses, is_known, needs_test, not_tested, root
 
@@ -34,10 +35,11 @@ class Collector:
 
 
 def _is_about(item: pytest.Item, name: str) -> bool:
-    """Whether the test of one line asks a preset that the clause is about; other tests say so themselves."""
-    line = item.callspec.params.get("line") if hasattr(item, "callspec") else None
+    """Whether the test asks a preset that the clause is about, if it asks one at all."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    asked = params["line"]["preset"] if "line" in params else getattr(params.get("ruleset"), "name", params.get("name"))
     clause = clauses().get(name)
-    return line is None or clause is None or line["preset"] in clause.presets
+    return clause is None or asked not in preset_names() or asked in clause.presets
 
 
 def _short(item: pytest.Item) -> str:
