@@ -1,0 +1,123 @@
+"""The gallery of bad bots as real processes: each gets what it earned, and nobody else notices.
+
+The situations T1 to T4, T11 and T12 of match hosts are named where they are shown.
+"""
+
+import asyncio
+import contextlib
+import sys
+from dataclasses import dataclass
+
+import pytest
+from chaodipi.sdk.badbots import GALLERY
+from chaodipi.service.host.quota import Quotas
+from chaodipi.service.launch import Launcher, Limits
+from chaodipi.service.match.table import TableSpec, TimeControl
+
+from tests.support.raw_client import Client, hosting, table
+
+HONEST = ("ant", "bee", "cat")
+CLOCK = TimeControl(play_ms=400, bury_ms=400, ready_ms=4_000, max_faults=6)
+RESUME_S = 0.5
+
+
+@dataclass
+class Played:
+    """Two tables at once: one that the bad bot sits at, one that it does not."""
+
+    spoiled: object
+    healthy: object
+    honest: dict
+    host: object
+    log: str
+
+    @property
+    def faults(self):
+        """Kinds of fault of the bad bot's seats."""
+        return {kind for seat in (1, 3) for kind in self.spoiled.faults.get(seat, {})}
+
+
+async def played(name, tmp_path, clock=CLOCK, **options):
+    async with contextlib.AsyncExitStack() as stack:
+        host, port = await stack.enter_async_context(hosting(resume_window_s=RESUME_S, **options))
+        clients = {honest: Client(port, honest) for honest in HONEST}
+        running = [asyncio.create_task(client.run()) for client in clients.values()]
+        launcher = stack.enter_context(Launcher(tmp_path, grace_s=0.2, limits=Limits(log_kb=64)))
+        command = [sys.executable, "-m", "chaodipi.sdk.badbots.cli", name]
+        launcher.start("dog", command, f"127.0.0.1:{port}", "token-dog")
+        await host.wait_for_bots(HONEST, 30)
+        if not name.startswith("crash-at-start"):
+            with contextlib.suppress(Exception):
+                await host.wait_for_bots(["dog"], 20)
+        spoiled: TableSpec = table("t/spoiled", ("ant", "dog", "bee", "dog"), clock)
+        healthy: TableSpec = table("t/healthy", ("ant", "bee", "cat", "bee"), seed=8)
+        async with asyncio.timeout(120):
+            results = await asyncio.gather(host.play_table(spoiled), host.play_table(healthy))
+        for client in clients.values():
+            await client.close()
+        await asyncio.gather(*running, return_exceptions=True)
+    # The end of a long log is written when the bot has ended.
+    return Played(*results, clients, host, (tmp_path / "dog.log").read_text(errors="replace"))
+
+
+# What each may be booked for, and whether its table must be forfeited (None: it depends on when the bot is noticed).
+# T2 is `silent`, told apart from a crash; T3 `slow`, whose every decision was closed by the clock and none by the
+# late answer, `answers-twice` and `answers-early`; T4 `illegal` and `malformed`; T12 `never-reads`.
+EXPECTED = {
+    "illegal": ({"illegal"}, True),
+    "malformed": ({"malformed", "illegal"}, True),
+    "slow": ({"timeout"}, True),
+    "silent": ({"timeout"}, True),
+    "not-ready": ({"not_ready", "timeout"}, None),
+    "crash-at-start": ({"not_ready", "timeout", "disconnected"}, None),
+    "crash-in-deal": ({"disconnected", "timeout"}, None),
+    "crash-at-end": (set(), False),
+    "babbler": (set(), False),
+    "long-lines": (set(), False),
+    "never-reads": ({"not_ready", "timeout", "disconnected"}, None),
+    "storm": (set(), False),
+    "answers-twice": (set(), False),
+    "answers-early": (set(), False),
+    "others-seat": (set(), False),
+    "thief": (set(), False),
+    "strange": (set(), False),
+    "forker": (set(), False),
+    "flood": ({"not_ready", "timeout", "disconnected"}, None),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+async def test_a_bad_bot_gets_its_own_faults_and_nobody_elses_notice(name, tmp_path):
+    allowed, forfeits = EXPECTED[name]
+    if not allowed:
+        # A short clock would make a busy machine guilty of what the bot did not do.
+        done = await played(name, tmp_path, TimeControl(play_ms=15_000, ready_ms=30_000))
+    else:
+        done = await played(name, tmp_path, quotas=Quotas(frames_s=2_000))
+    assert done.healthy.how == "played"
+    assert done.healthy.faults == {}
+    assert not any(seat in done.spoiled.faults for seat in (0, 2)), done.spoiled.faults
+    assert done.faults <= allowed, done.log[-2000:]
+    if forfeits is not None:
+        assert done.spoiled.how == ("forfeit" if forfeits else "played"), done.log[-2000:]
+    if allowed:
+        assert done.faults
+
+
+def test_every_bad_bot_is_tried():
+    assert set(EXPECTED) == set(GALLERY)
+
+
+async def test_t1_a_bot_killed_in_mid_deal_costs_its_table_and_no_other(tmp_path):
+    done = await played("crash-in-deal", tmp_path, TimeControl(play_ms=15_000, ready_ms=30_000, max_faults=1))
+    assert (done.spoiled.how, done.spoiled.forfeiting_seat in (1, 3)) == ("forfeit", True)
+    assert done.faults == {"disconnected"}
+    # Partner and opponents are told of the end.
+    assert [len(done.honest[name].ended) for name in ("ant", "bee")] == [2, 3]
+
+
+async def test_t11_babble_and_long_notes_cost_nobody_anything(tmp_path):
+    done = await played("long-lines", tmp_path, TimeControl())
+    assert "warned: NOTE_TOO_LARGE" in done.log
+    assert "bytes left out" in done.log
+    assert len(done.log) < 80_000
