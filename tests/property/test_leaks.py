@@ -23,16 +23,17 @@ def _act(deal: Deal, seat: Seat) -> Action:
 
 def _two_deals(preset: str, rng: random.Random) -> tuple[Deal, Deal]:
     """Two deals up to the first lead that differ only in what seats 0 and 3 cannot see; seat 1 deals."""
-    cards = list(deck(2))
+    ruleset = resolve(preset)
+    cards = list(deck(ruleset.decks))
     rng.shuffle(cards)
-    hidden = [i for i in range(108) if i >= 100 or i % 4 in (1, 2)]
+    hidden = [i for i in range(len(cards)) if i >= 4 * ruleset.hand or i % 4 in (1, 2)]
     other = list(cards)
     for i, j in zip(hidden, rng.sample(hidden, len(hidden)), strict=True):
         other[i] = cards[j]
     deals = []
     for order in (cards, other):
         levels = (Rank.SEVEN, Rank.SEVEN)
-        deal = Deal(Setup(resolve(preset), tuple(order), Seat.S0, Seat.S1, levels, Side.SIDE_13, False))
+        deal = Deal(Setup(ruleset, tuple(order), Seat.S0, Seat.S1, levels, Side.SIDE_13, False))
         while deal.phase in (Phase.DECLARE, Phase.BURY, Phase.STIR) and (seat := deal.to_act) is not None:
             deal.act(seat, _act(deal, seat))
         deals.append(deal)

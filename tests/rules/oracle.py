@@ -1,7 +1,11 @@
-"""A second, slow implementation of following, leading and winning a trick, for ``ming_chao`` and ``huanle_2``.
+"""A second, slow implementation of following, leading and winning a trick, for the rooms and the order presets.
 
-It shares nothing with the engine and is written straight from the words of the rules: cards are text, every
-subset is tried, and nothing is clever. Tests compare the engine with it on random positions.
+It knows ``ming_chao``, ``kang_qi`` and its flag deal, ``huanle_1``, ``huanle_2`` and ``huanle_3``. It shares nothing
+with the engine and is written straight from the words of the rules: cards are text, every subset is tried, and
+nothing is clever. Tests compare the engine with it on random positions.
+
+A *part* of a play is ``(copies, chain)``: so many copies of each card of a chain, lowest first. ``(2, ("S9", "ST"))``
+is a tractor, ``(3, ("S9",))`` a triple, ``(1, ("S9",))`` a single card.
 """
 
 from collections import Counter
@@ -13,10 +17,13 @@ CARDS = [s + r for s in SUITS for r in FACES] + ["bj", "rj"]
 
 
 class Table:
-    """What fixes the order of the cards: the rooms (``ming_chao``) or not, level, trump, permanent 2s."""
+    """What fixes the order of the cards: the preset, level (None: a flag deal), trump, permanent 2s."""
 
     def __init__(self, preset, level, trump, two_permanent=False):
-        self.rooms = preset == "ming_chao"
+        self.rooms = preset in ("ming_chao", "kang_qi")
+        self.skips_level = preset == "kang_qi"
+        self.heart_510k_side = preset == "ming_chao"
+        self.packs = {"huanle_1": 1, "huanle_3": 3}.get(preset, 2)
         self.level, self.trump, self.two = level, trump, two_permanent
 
     # the class and the strength of a card
@@ -46,26 +53,29 @@ class Table:
     def of_class(self, cards, cls):
         return [c for c in cards if self.card_class(c) == cls]
 
-    # tractors: a chain of pairs is a tuple of cards, one for each pair, lowest first
+    # chains: a chain is a tuple of cards, lowest first, of which there are so many copies each
 
-    def chains(self, cards):
-        """Every chain of two or more adjacent pairs in the cards, which are of one class."""
-        pairs = pairs_of(cards)
-        if not pairs:
+    def chains(self, cards, copies=2):
+        """Every chain of two or more adjacent pairs (triples) in the cards, which are of one class."""
+        alike = alike_of(cards, copies)
+        if not alike:
             return []
         if self.rooms:
-            return self._face_chains(pairs)
-        cls = self.card_class(pairs[0])
+            return self._face_chains(alike)
+        cls = self.card_class(alike[0])
         line = sorted({self.strength(c) for c in CARDS if self.card_class(c) == cls})
-        places = [[c for c in pairs if self.strength(c) == s] for s in line]
+        places = [[c for c in alike if self.strength(c) == s] for s in line]
         return straight_chains(places)
 
     def _face_chains(self, pairs):
         found = []
         for suit in SUITS:
             # ace, 2, 3 … king, ace; a chain has the ace at one end only
+            faces = "A" + FACES
+            if self.skips_level and suit != self.trump and self.level:
+                faces = faces.replace(self.level, "")  # its neighbours are adjacent
             places = []
-            for face in "A" + FACES:
+            for face in faces:
                 card = suit + face
                 in_place = card in pairs and card != "H5" and (face != self.level or suit == self.trump)
                 places.append([card] if in_place else [])
@@ -82,18 +92,25 @@ class Table:
             return 100
         return FACES.index(chain[-1][1]) + 2  # a low ace is the lowest card of its chain
 
-    # the components of a set of cards
+    # the parts of a set of cards
 
     def split(self, cards):
-        """Tractors as long as possible (equal: the higher), then pairs, then singles."""
-        left, tractors = list(cards), []
-        while found := self.chains(left):
-            # equal: the pair of the lower suit joins
-            best = max(found, key=lambda c: (len(c), self.top(c), [-SUITS.find(x[0]) for x in c]))
-            tractors.append(best)
-            left = without(left, twice(best))
-        pairs = pairs_of(left)
-        return tractors, pairs, without(left, twice(pairs))
+        """
+        Tractors as long as possible (equal: the higher), then pairs, then singles.
+
+        With three packs triple tractors and triples come before them.
+        """
+        left, parts = list(cards), []
+        for copies in [3, 2] if self.packs == 3 else [2]:
+            while found := self.chains(left, copies):
+                # equal: the pair of the lower suit joins
+                best = max(found, key=lambda c: (len(c), self.top(c), [-SUITS.find(x[0]) for x in c]))
+                parts.append((copies, best))
+                left = without(left, cards_of((copies, best)))
+            for card in alike_of(left, copies):
+                parts.append((copies, (card,)))
+                left = without(left, [card] * copies)
+        return parts + [(1, (card,)) for card in left]
 
     def pattern_510k(self, cards):
         """(kind, class) if the cards are a 510K or 55-1010-KK, else None."""
@@ -104,7 +121,8 @@ class Table:
             for kind, wanted in (("510k", own), ("double_510k", own * 2)):
                 if sorted(cards) == sorted(wanted):
                     classes = {self.card_class(c) for c in cards}
-                    if suit == "H" and self.card_class("HT") == self.card_class("HK") == "H":
+                    side_hearts = suit == "H" and self.card_class("HT") == self.card_class("HK") == "H"
+                    if side_hearts and self.heart_510k_side:
                         return kind, "H"  # the heart five may form it with hearts a side suit
                     if len(classes) == 1:
                         return kind, classes.pop()
@@ -142,68 +160,65 @@ class Table:
             same = [cls + f for f in "5TK"]
             return contains(play, same) if contains(own, same) else True
         if special:
-            return any(contains(play, owed) for owed in self.owed(own, [], 3))
-        tractors, pairs, _ = self.split(lead)
-        lengths = sorted((len(t) for t in tractors), reverse=True)
-        return any(contains(play, owed) for owed in self.owed(own, lengths, len(pairs)))
+            return any(contains(play, owed) for owed in self.owed(own, [(2, 1)] * 3))
+        led = sorted(((copies, len(chain)) for copies, chain in self.split(lead) if copies > 1), reverse=True)
+        return any(contains(play, owed) for owed in self.owed(own, led))
 
-    def owed(self, own, lengths, pairs):
-        """Every set of cards with which the follower can meet what a lead of such tractors and pairs asks."""
-        if not lengths:
-            mine = pairs_of(own)
-            if pairs == 0 or not mine:
-                yield []
-                return
-            for pair in mine:
-                for rest in self.owed(without(own, [pair] * 2), [], pairs - 1):
-                    yield [pair, pair, *rest]
+    def owed(self, own, led):
+        """
+        Every set of cards with which the follower can meet what was led.
+
+        *led* holds (copies, number of neighbouring pairs or triples), the biggest first.
+        """
+        if not led:
+            yield []
             return
-        owe, later = lengths[0], lengths[1:]
-        chains = self.chains(own) if owe >= 2 else []
+        (copies, owe), later = led[0], led[1:]
+        if owe == 0:
+            yield from self.owed(own, later)
+            return
+        chains = self.chains(own, copies) if owe >= 2 else []
         if chains:
             k = min(max(len(c) for c in chains), owe)
-            # any k consecutive pairs of any run: the chains of length k are just these
+            # any k consecutive ones of any run: the chains of length k are just these
             choices = [c for c in chains if len(c) == k]
         else:
             k = 1
-            choices = [(p,) for p in pairs_of(own)] if owe else []
+            choices = [(card,) for card in alike_of(own, copies)]
+        if not choices and copies == 3:
+            # for each triple that is missing a pair and a card
+            yield from self.owed(own, [(2, 1)] * owe + later)
+            return
         if not choices:  # nothing more is owed for this tractor
-            yield from self.owed(own, later, pairs)
+            yield from self.owed(own, later)
             return
         for choice in choices:
-            for rest in self.owed(without(own, twice(choice)), [owe - k, *later], pairs):
-                yield [*twice(choice), *rest]
+            taken = cards_of((copies, choice))
+            for rest in self.owed(without(own, taken), [(copies, owe - k), *later]):
+                yield [*taken, *rest]
 
     # leading
 
     def beaten(self, cards, others):
-        """The components of these cards that another hand beats, each a list of cards with its top card."""
+        """The parts of these cards that another hand beats."""
         cls = self.card_class(cards[0])
         hands = [self.of_class(h, cls) for h in others]
-        tractors, pairs, singles = self.split(cards)
 
-        def tractor_beaten(t):
-            return any(len(c) == len(t) and self.top(c) > self.top(t) for h in hands for c in self.chains(h))
+        def is_beaten(part):
+            copies, chain = part
+            if len(chain) > 1:
+                higher = [c for h in hands for c in self.chains(h, copies) if len(c) == len(chain)]
+                return any(self.top(c) > self.top(chain) for c in higher)
+            return any(self.strength(c) > self.strength(chain[0]) for h in hands for c in alike_of(h, copies))
 
-        def pair_beaten(p):
-            return any(self.strength(c) > self.strength(p) for h in hands for c in pairs_of(h))
-
-        def single_beaten(s):
-            return any(self.strength(c) > self.strength(s) for h in hands for c in h)
-
-        return (
-            [(twice(t), t[-1]) for t in tractors if tractor_beaten(t)]
-            + [([p, p], p) for p in pairs if pair_beaten(p)]
-            + [([s], s) for s in singles if single_beaten(s)]
-        )
+        return [part for part in self.split(cards) if is_beaten(part)]
 
     def lead(self, cards, others, side="dealer"):
         """What becomes of an attempt to lead the cards."""
         if self.lead_class(cards) is None:
             return {"legal": False}
         good = {"legal": True, "throw": False, "failed": False, "played": sorted(cards), "beaten": [], "penalty": 0}
-        tractors, pairs, singles = ([], [], []) if self.pattern_510k(cards) else self.split(cards)
-        if len(tractors) + len(pairs) + len(singles) <= 1:
+        if self.pattern_510k(cards) or len(self.split(cards)) == 1:
             return good
         good["throw"] = True
         lost = self.beaten(cards, others)
@@ -217,13 +232,13 @@ class Table:
                     rest = without(cards, own)
                     if not rest or not self.beaten(rest, others):
                         return good
-        played = min(lost, key=lambda b: (self.strength(b[1]), len(b[0]), SUITS.find(b[1][0])))[0]
+        forced = min(lost, key=lambda p: (self.strength(p[1][-1]), len(cards_of(p)), SUITS.find(p[1][-1][0])))
         penalty = (10 if side == "dealer" else -10) * len(cards) if self.rooms else 0
         return {
             **good,
             "failed": True,
-            "played": sorted(played),
-            "beaten": sorted(sorted(b) for b, _ in lost),
+            "played": sorted(cards_of(forced)),
+            "beaten": sorted(sorted(cards_of(p)) for p in lost),
             "penalty": penalty,
         }
 
@@ -239,47 +254,52 @@ class Table:
                     if place and self.pattern_510k(play) == (special[0], "T"):
                         return place
             return 0
-        tractors, pairs, singles = self.split(lead)
-        single_pattern = len(tractors) + len(pairs) + len(singles) == 1
-        best, best_figure, best_ruffs = 0, self.figure(lead, tractors, pairs), False
+        parts = self.split(lead)
+        best, best_figure, best_ruffs = 0, self.figure(lead, parts), False
         for place, play in enumerate(plays):
             if place == 0:
                 continue
             classes = {self.card_class(c) for c in play}
-            follows = classes == {cls} and single_pattern
+            follows = classes == {cls} and len(parts) == 1
             ruffs = cls != "T" and classes == {"T"}
             if not follows and not ruffs:
                 continue
-            figure = self.figure(play, tractors, pairs)
+            figure = self.figure(play, parts)
             if figure is None:
                 continue
             if (ruffs and not best_ruffs) or (ruffs == best_ruffs and figure > best_figure):
                 best, best_figure, best_ruffs = place, figure, ruffs
         return best
 
-    def figure(self, play, tractors, pairs):
+    def figure(self, play, parts):
         """The one figure by which a play is compared; None if it does not cover the lead."""
-        lengths = sorted((len(t) for t in tractors), reverse=True)
-        tops = [t for t, left in self.covers(play, lengths) if len(pairs_of(left)) >= len(pairs)]
-        if not tops:
+        # triple tractor, tractor, triple, pair, single: the longest of the highest kind that was led
+        copies, chain = max(parts, key=lambda p: (len(p[1]) > 1, p[0], len(p[1])))
+        asked = [(c, len(ch)) for c, ch in parts if c > 1]
+        covers = list(self.covers(play, asked))
+        if not covers:
             return None
-        if tractors:
-            if self.rooms:
-                return max((len(c), self.top(c)) for c in self.chains(play))
-            return max(self.top(t) for chosen in tops for t in chosen if len(t) == lengths[0])
-        if pairs:
-            return max(self.strength(p) for p in pairs_of(play))
-        return max(self.strength(c) for c in play)
+        if len(chain) > 1 and self.rooms:
+            return max((len(c), self.top(c)) for c in self.chains(play))
+        if copies == 1:
+            return max(self.strength(c) for c in play)
+        tops = [c for chosen in covers for k, c in chosen if (k, len(c)) == (copies, len(chain))]
+        return max(self.top(c) if len(c) > 1 else self.strength(c[0]) for c in tops)
 
-    def covers(self, play, lengths):
-        """Every way of taking disjoint tractors of these lengths: (the tractors, the cards left)."""
-        if not lengths:
-            yield [], play
+    def covers(self, play, asked):
+        """Every way of taking disjoint parts with these copies and lengths out of the play."""
+        if not asked:
+            yield []
             return
-        for chain in self.chains(play):
-            if len(chain) == lengths[0]:
-                for more, left in self.covers(without(play, twice(chain)), lengths[1:]):
-                    yield [chain, *more], left
+        copies, length = asked[0]
+        if length == 1:
+            choices = [(card,) for card in alike_of(play, copies)]
+        else:
+            choices = [c for c in self.chains(play, copies) if len(c) == length]
+        for choice in choices:
+            part = (copies, choice)
+            for more in self.covers(without(play, cards_of(part)), asked[1:]):
+                yield [part, *more]
 
 
 def straight_chains(places):
@@ -291,13 +311,14 @@ def straight_chains(places):
     return found
 
 
-def pairs_of(cards):
-    """Cards of which both copies are there. Only identical cards are a pair."""
-    return sorted(c for c, n in Counter(cards).items() if n == 2)
+def alike_of(cards, copies):
+    """Cards of which so many copies are there. Only identical cards are a pair or a triple."""
+    return sorted(c for c, n in Counter(cards).items() if n >= copies)
 
 
-def twice(cards):
-    return [c for c in cards for _ in range(2)]
+def cards_of(part):
+    copies, chain = part
+    return [c for c in chain for _ in range(copies)]
 
 
 def without(cards, taken):

@@ -396,7 +396,7 @@ def test_an_observation_does_not_depend_on_hidden_cards(ruleset):
     options = {"dealer": Seat.S0, "levels": (Rank.SEVEN, Rank.SEVEN), "on_stage": Side.SIDE_02, "first_deal": False}
     deal = new_deal(ruleset, rng, first_drawer=Seat.S0, **options)
     swapped = list(deal.setup.cards)
-    for i in range(1, 100, 4):
+    for i in range(1, 4 * ruleset.hand, 4):
         swapped[i], swapped[i + 1] = swapped[i + 1], swapped[i]
     other = Deal(Setup(ruleset, tuple(swapped), first_drawer=Seat.S0, **options))
     for each in (deal, other):

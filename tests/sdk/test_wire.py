@@ -132,10 +132,11 @@ RULESETS = [*map(resolve, preset_names()), resolve("ming_chao", DARK)]
 
 
 def _mixed_deal(ruleset: Ruleset, seed: int) -> Deal:
-    cards = list(deck(2))
+    cards = list(deck(ruleset.decks))
     random.Random(seed).shuffle(cards)
     dealer = Seat(seed % 4)
-    level = Rank(2 + seed % 13)
+    flag = ruleset.past_ace == "flag" and seed == 5
+    level = None if flag else Rank(2 + seed % 13)
     return Deal(Setup(ruleset, tuple(cards), dealer, dealer, (level, level), dealer.side, False))
 
 

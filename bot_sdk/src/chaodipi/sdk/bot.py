@@ -143,7 +143,7 @@ class Decision:
     def card_count(self) -> int:
         """Cards that the answer must have; 0 where that is free (a lead, a showing)."""
         if self.phase == Phase.BURY:
-            return self.ruleset.bottom
+            return self.view.bottom_size
         return len(self.led) if self.led is not None and ActionKind.PLAY in self.allowed else 0
 
     @property
@@ -214,7 +214,7 @@ class Decision:
         return legal_shows(self.view, self.seat)
 
     def lead_options(self) -> list[Cards]:
-        """Every single pattern that may be led: singles, pairs, tractors, 510Ks; throws are up to you."""
+        """Every single pattern that may be led: singles, pairs, triples, tractors, 510Ks; throws are up to you."""
         found: dict[tuple[Card, ...], None] = {}
         for cls in (TRUMPS, *SUITS):
             for part in self.components(cls):
@@ -222,9 +222,8 @@ class Decision:
                     found[part.cards] = None
             held = Counter(self.of_class(cls))
             for card, count in held.items():
-                found[(card,)] = None
-                if count >= 2:
-                    found[(card, card)] = None
+                for copies in range(1, min(count, 3 if self.ruleset.triples else 2) + 1):
+                    found[(card,) * copies] = None
         return list(found)
 
     def components(self, cls: Suit) -> tuple[Component, ...]:
@@ -296,12 +295,13 @@ class Decision:
         key = key or self.cost
         best: list[Card] | None = None
         for choice in self.legal.choice_sets():
-            pairs = sorted(choice.pair_pool, key=key)[: choice.choose_pairs]
+            triples = sorted(choice.triple_pool, key=key)[: choice.choose_triples]
+            others = [card for card in choice.pair_pool if card not in triples]
+            pairs = sorted(others, key=key)[: choice.choose_pairs]
             held = Counter(choice.pool)
-            for card in pairs:
-                held[card] -= 2
+            held.subtract(alike := [*triples * 3, *pairs * 2])
             rest = sorted(held.elements(), key=key)[: choice.choose_min]
-            cards = sorted([*choice.forced, *pairs, *pairs, *rest], key=key, reverse=True)
+            cards = sorted([*choice.forced, *alike, *rest], key=key, reverse=True)
             if best is None or [key(c) for c in cards] < [key(c) for c in best]:
                 best = cards
         assert best is not None

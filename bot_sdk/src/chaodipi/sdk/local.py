@@ -12,7 +12,7 @@ from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import EngineError
 from chaodipi.engine.events import DealEnded, visible
 from chaodipi.engine.ruleset import Ruleset, resolve
-from chaodipi.engine.scoring import level_steps
+from chaodipi.engine.scoring import level_steps, stage_score
 from chaodipi.engine.setup import Setup
 from chaodipi.sdk.bot import Bot, Decision
 
@@ -117,9 +117,10 @@ def play_local(
             if end is None or end.how != "played" or dealer is None:
                 continue
             score = max(0, end.score)
-            down, up = level_steps(rules, score)
+            flag = deal.view.flag
+            down, up = level_steps(rules, score, flag)
             sign = -1 if dealer.side == ours else 1
-            points += sign * (score - rules.stage) / 2
+            points += sign * (score - stage_score(rules, flag)) / 2
             gained += sign * (up - down) / 2
         margins.append(points)
         levels.append(gained)
@@ -149,5 +150,6 @@ def _setup(rules: Ruleset, board: int, seed: int, redeals: int) -> Setup:
     if board % 2 == 0:
         start = Rank.parse(rules.start_level)
         return Setup(rules, tuple(cards), first, levels=(start, start), redeals=redeals)
-    level = Rank(2 + board // 2 % 13)
+    place = board // 2 % (14 if rules.past_ace == "flag" else 13)
+    level = None if place == 13 else Rank(2 + place)
     return Setup(rules, tuple(cards), first, first, (level, level), first.side, False, redeals)

@@ -171,6 +171,8 @@ def choice_set_to_wire(choice: ChoiceSet, kind: ActionKind) -> seat_pb2.ChoiceSe
         pool=_ints(choice.pool),
         choose_min=choice.choose_min,
         choose_max=choice.choose_max,
+        triple_pool=_ints(card for card in choice.triple_pool for _ in range(3)),
+        choose_triples=choice.choose_triples,
     )
 
 

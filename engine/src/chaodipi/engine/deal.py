@@ -50,7 +50,7 @@ from chaodipi.engine.legal import LegalActions
 from chaodipi.engine.ruleset import Ruleset, check_playable
 from chaodipi.engine.rungs import turned_trump
 from chaodipi.engine.scoring import dig_multiplier
-from chaodipi.engine.setup import Setup, check_position
+from chaodipi.engine.setup import Setup, check_position, check_setup
 from chaodipi.engine.showing import check_show, failed_stirs, legal_shows, used_cards
 from chaodipi.engine.trick import winner_index
 from chaodipi.engine.view import View
@@ -99,12 +99,14 @@ class Deal:
 
         Raises:
             RulesetError: the ruleset cannot be played yet.
-            MalformedError: ``CARDS_INVALID``: *cards* is not the deck of the ruleset; the caller's mistake.
+            MalformedError: ``CARDS_INVALID``: *cards* is not the deck of the ruleset; ``LEVEL_MISSING``: a side without
+                a level where the ruleset has no flag; the caller's mistake.
         """
         check_playable(setup.ruleset)
         if Counter(setup.cards) != Counter(dict.fromkeys(Card, setup.ruleset.decks)):
             raise MalformedError("CARDS_INVALID", f"the cards are not {setup.ruleset.decks} whole packs", "cards")
-        self._begin(setup, setup.cards[4 * setup.ruleset.hand :])
+        check_setup(setup)
+        self._begin(setup, setup.cards[4 * setup.hand :])
         self._deal_on()
 
     def _begin(self, setup: Setup, bottom: tuple[Card, ...]) -> None:
@@ -151,8 +153,8 @@ class Deal:
         Hands may be partial; a seat that is not given holds nothing. In DECLARE any seat may show
         or pass at any time until :meth:`close`; *to_act* is None. BURY starts with the bottom in
         the hand of *bottom_owner* (else the dealer), STIR after his burying of *bottom*, LEAD with
-        *leader* (else the dealer). The deal ends by itself after *tricks_left* tricks, or when
-        four given hands are empty.
+        *leader* (else the dealer). A flag deal starts in LEAD, whatever *phase* says. The deal ends
+        by itself after *tricks_left* tricks, or when four given hands are empty.
 
         Args:
             standing: The showing that stands: seat, cards, kind, named trump.
@@ -165,8 +167,11 @@ class Deal:
             RuleError: *standing* is no showing.
         """
         check_playable(ruleset)
-        check_position(ruleset, hands, bottom, dealer, phase)
         setup = Setup(ruleset, (), first_drawer, dealer, levels, on_stage, first_deal, redeals)
+        check_setup(setup)
+        check_position(setup, hands, bottom, phase, trump)
+        if setup.flag:  # nothing is declared, buried or stirred: the dealer leads
+            phase, trump = Phase.LEAD, Suit.NO_TRUMP
         deal = cls.__new__(cls)
         deal._begin(setup, tuple(bottom))
         deal._offers = None
@@ -177,7 +182,7 @@ class Deal:
                 sizes[seat] = len(hands[seat])
                 deal._emit(CardsDrawn(seat, tuple(sorted(hands[seat])), _sizes(sizes)))
         shown = None if standing is None else (standing[0], tuple(standing[1]), standing[2], standing[3])
-        owner = bottom_owner if bottom_owner is not None or phase == Phase.DECLARE else dealer
+        owner = bottom_owner if bottom_owner is not None or phase == Phase.DECLARE or setup.flag else dealer
         buried = tuple(bottom) if phase in (Phase.STIR, Phase.LEAD) else ()
         level = deal.view.level
         deal._emit(
@@ -293,7 +298,7 @@ class Deal:
             return
         waits = phase == Phase.FOLLOW and action.kind == ActionKind.PLAY and seat != view.to_act
         if action.kind not in view.allowed_kinds and not waits:
-            if action.kind == ActionKind.BURY and not self.ruleset.bottom:
+            if action.kind == ActionKind.BURY and not view.bottom_size:
                 raise RuleError("NO_BOTTOM", "this deal has no bottom", ("S0-49",))
             allowed = ", ".join(kind.name.lower() for kind in view.allowed_kinds)
             raise RuleError("WRONG_ACTION_KIND", f"now: {allowed}", _TURN_CLAUSES[phase])
@@ -465,9 +470,9 @@ class Deal:
                     offers.refused[seat] = shows
                     offers.current = seat
                     return
-            if offers.drawn < 4 * self.ruleset.hand:
+            if offers.drawn < 4 * self.setup.hand:
                 self._draw(offers)
-            elif not offers.closing:
+            elif not offers.closing and not self.view.flag:
                 offers.closing = True
                 offers.round = _round_from(self.setup.first_drawer)
             else:
@@ -514,6 +519,8 @@ class Deal:
         view, setup = self.view, self.setup
         how = self.ruleset.no_declare_first if setup.first_deal else self.ruleset.no_declare_later
         dealer = view.dealer
+        if view.flag:
+            how = "no_trump"
         if how == "redeal" and setup.redeals < self.ruleset.redeal_cap:
             self._emit(DealEnded("redeal", view.score, (), 0, 0, None, (), view.stake))
             return
@@ -543,7 +550,7 @@ class Deal:
         sizes = _sizes(view.hand_sizes)
         self._emit(WindowClosed(dealer, trump, level, turned, undeclared, sizes, caller, hidden))
         self._offers = None
-        if self.ruleset.bottom:
+        if view.bottom_size:
             self._take_bottom(dealer)
 
     def _take_bottom(self, seat: Seat) -> None:
@@ -589,7 +596,7 @@ class Deal:
         """Dig if a catcher won the last trick, and end the deal (S0-26 to S0-30, Q124)."""
         view = self.view
         bottom = view.bottom or ()
-        multiplier = 0 if self._is_dealer_side(winner) else dig_multiplier(view.order, play)
+        multiplier = 0 if self._is_dealer_side(winner) or not view.bottom_size else dig_multiplier(view.order, play)
         dug = multiplier * points_of(bottom)
         self._emit(DealEnded("played", view.score + dug, bottom, multiplier, dug, winner, play, view.stake))
 

@@ -30,6 +30,7 @@ __all__ = [
     "TrickEnded",
     "TrumpRevealed",
     "WindowClosed",
+    "is_flag_deal",
     "visible",
 ]
 
@@ -65,6 +66,12 @@ class ShowKind(StrEnum):
     """回头望: the first declarer's completed pair; an overcall or a stir, by the phase."""
 
 
+def is_flag_deal(dealer: Seat | None, on_stage: Side | None, levels: tuple[Rank | None, Rank | None]) -> bool:
+    """Whether the side that deals has no level: it carries the flag (S0-48, S0-49)."""
+    side = dealer.side if dealer is not None else on_stage
+    return side is not None and levels[side] is None
+
+
 @dataclass(frozen=True, slots=True)
 class DealStarted:
     """
@@ -85,6 +92,11 @@ class DealStarted:
     on_stage: Side | None
     first_deal: bool
     redeals: int
+
+    @property
+    def flag(self) -> bool:
+        """A flag deal (扛旗)."""
+        return is_flag_deal(self.dealer, self.on_stage, self.levels)
 
 
 @dataclass(frozen=True, slots=True)

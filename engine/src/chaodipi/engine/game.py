@@ -101,7 +101,7 @@ class Game:
             tuple(cards),
             first_drawer if self._drawer is None else self._drawer,
             self.dealer,
-            (self.positions[Side.SIDE_02].level, self.positions[Side.SIDE_13].level),
+            (self.positions[Side.SIDE_02].deal_level, self.positions[Side.SIDE_13].deal_level),
             self.stage,
             self.deals == 0,
             self._redeals,

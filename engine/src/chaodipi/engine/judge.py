@@ -6,6 +6,7 @@ and the rules refuse is ``ok: true`` with ``legal`` or ``accepted`` false, a rea
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any
 
@@ -14,7 +15,7 @@ from chaodipi.engine.errors import EngineError, MalformedError, RuleError, Rules
 from chaodipi.engine.follow import Follows
 from chaodipi.engine.game import paid_winner
 from chaodipi.engine.judge_play import play_script
-from chaodipi.engine.judge_read import Fields, read_positions, read_ruleset
+from chaodipi.engine.judge_read import Fields, read_flag, read_positions, read_ruleset
 from chaodipi.engine.lead import check_lead
 from chaodipi.engine.match import GAMES_TO_WIN, ahead_at_time
 from chaodipi.engine.order import TRUMPS, Order, order_for
@@ -66,8 +67,11 @@ def _texts(cards: Iterable[Card]) -> list[str]:
 
 def _order(fields: Fields) -> Order:
     ruleset = read_ruleset(fields)
-    if fields.flag("flag"):
-        raise MalformedError("FIELD_INVALID", "this ruleset has no flag deal", "flag")
+    if read_flag(fields, ruleset):
+        trump = Suit.parse(fields.text("trump")) if fields.has("trump") else Suit.NO_TRUMP
+        if trump != Suit.NO_TRUMP:
+            raise MalformedError("FIELD_INVALID", "a flag deal is played without a trump suit", "trump")
+        return order_for(ruleset, None, trump)
     return order_for(ruleset, Rank.parse(fields.text("level")), Suit.parse(fields.text("trump")))
 
 
@@ -77,10 +81,11 @@ def _refusal(error: RuleError) -> Result:
 
 def _ruleset(fields: Fields) -> Result:
     ruleset = read_ruleset(fields)
+    flag = read_flag(fields, ruleset)
     return {
         "cards": 54 * ruleset.decks,
-        "hand": ruleset.hand,
-        "bottom": ruleset.bottom,
+        "hand": 54 * ruleset.decks // 4 if flag else ruleset.hand,
+        "bottom": 0 if flag else ruleset.bottom,
         "points": ruleset.points_total,
         "digest": ruleset.digest,
         "values": {key: list(v) if isinstance(v, tuple) else v for key, v in ruleset.values().items()},
@@ -239,7 +244,7 @@ def _dig(fields: Fields) -> Result:
     fields.check_copies(order.ruleset, "bottom", play, bottom)
     if shape_of(order, play) is None:
         raise MalformedError("FIELD_INVALID", "a play of several classes wins no trick", "play")
-    multiplier = dig_multiplier(order, play)
+    multiplier = 0 if order.level is None else dig_multiplier(order, play)  # a flag deal has no bottom (S0-49)
     return {"multiplier": multiplier, "points": multiplier * points_of(bottom) if side == "catchers" else 0}
 
 
@@ -250,13 +255,15 @@ def _settle(fields: Fields) -> Result:
     given = fields.get("positions")
     if not isinstance(given, Mapping):
         raise MalformedError("FIELD_INVALID", "an object with dealer and catchers", "positions")
-    positions = read_positions(given, {"dealer": dealer.side, "catchers": dealer.side.other})
+    positions = read_positions(given, {"dealer": dealer.side, "catchers": dealer.side.other}, ruleset)
+    if read_flag(fields, ruleset):
+        if positions[dealer.side].level != Rank.ACE:
+            raise MalformedError("FIELD_INVALID", "the dealer side of a flag deal has level A", "positions")
+        positions[dealer.side] = replace(positions[dealer.side], flag=True)
     winner = fields.choice("winner_side", ("dealer", "catchers", ""), "")
-    order, last_play = _last_play(fields, ruleset, positions[dealer.side].level, winner)
+    order, last_play = _last_play(fields, ruleset, positions[dealer.side].deal_level, winner)
     table_score = fields.whole("table_score", -2000, 5000, score)
     first_deal = fields.flag("first_deal")
-    if fields.flag("flag"):
-        raise MalformedError("FIELD_INVALID", "this ruleset has no flag deal", "flag")
     done = settle(
         ruleset,
         dealer,
@@ -286,7 +293,7 @@ def _settle(fields: Fields) -> Result:
     }
 
 
-def _last_play(fields: Fields, ruleset: Ruleset, level: Rank, winner: str) -> tuple[Order, tuple[Card, ...]]:
+def _last_play(fields: Fields, ruleset: Ruleset, level: Rank | None, winner: str) -> tuple[Order, tuple[Card, ...]]:
     """The last trick's winning play and its order; what is needed to judge it must be there."""
     last_play = fields.cards("last_play", ruleset) if fields.has("last_play") else ()
     if last_play and not winner:

@@ -9,9 +9,8 @@ from chaodipi.engine.cards import Card, Rank, Seat, Side, Suit
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import MalformedError, RuleError
 from chaodipi.engine.events import Booked, Buried, Event, Phase, Played, ShowKind
-from chaodipi.engine.judge_read import Fields, as_cards, read_positions, read_ruleset
+from chaodipi.engine.judge_read import Fields, as_cards, read_flag, read_positions, read_ruleset
 from chaodipi.engine.ruleset import Ruleset
-from chaodipi.engine.scoring import Position
 from chaodipi.engine.view import View
 
 __all__ = ["play_script"]
@@ -37,7 +36,8 @@ def play_script(fields: Fields) -> Result:
 
 
 def _position(fields: Fields, ruleset: Ruleset) -> Deal:
-    levels = _levels(fields)
+    flag = read_flag(fields, ruleset)
+    levels = _levels(fields, ruleset, flag)
     hands_given = fields.get("hands")
     if not isinstance(hands_given, Mapping):
         raise MalformedError("FIELD_INVALID", "an object of seat and cards", "hands")
@@ -46,6 +46,11 @@ def _position(fields: Fields, ruleset: Ruleset) -> Deal:
     stage = fields.optional("on_stage")
     if stage is not None and stage not in tuple(_SIDES):
         raise MalformedError("FIELD_INVALID", "one of 02, 13", "on_stage")
+    if flag:
+        side = dealer.side if dealer is not None else None if stage is None else _SIDES[stage]
+        if side is None:
+            raise MalformedError("FIELD_MISSING", "a flag deal has a dealer", "dealer")
+        levels = (None, levels[1]) if side == Side.SIDE_02 else (levels[0], None)
     start = fields.optional("from", {})
     if not isinstance(start, Mapping):
         raise MalformedError("FIELD_INVALID", "an object", "from")
@@ -85,15 +90,17 @@ def _stacked(ruleset: Ruleset, hands: Mapping[Seat, Sequence[Card]], **values: A
         raise MalformedError("FIELD_INVALID", error.message, "from") from None
 
 
-def _levels(fields: Fields) -> tuple[Rank, Rank]:
+def _levels(fields: Fields, ruleset: Ruleset, flag: bool) -> tuple[Rank | None, Rank | None]:
+    """The levels of both sides; None for a side on the flag. A flag deal may leave them out."""
     if fields.has("positions"):
-        positions = read_positions(fields.get("positions"), _SIDES)
-    else:
-        given = fields.get("levels")
-        if not isinstance(given, Mapping) or set(given) != set(_SIDES):
-            raise MalformedError("FIELD_INVALID", "an object with the levels of 02 and 13", "levels")
-        positions = {side: Position(Rank.parse(given[name])) for name, side in _SIDES.items()}
-    return (positions[Side.SIDE_02].level, positions[Side.SIDE_13].level)
+        positions = read_positions(fields.get("positions"), _SIDES, ruleset)
+        return (positions[Side.SIDE_02].deal_level, positions[Side.SIDE_13].deal_level)
+    if flag and not fields.has("levels"):
+        return (None, None)
+    given = fields.get("levels")
+    if not isinstance(given, Mapping) or set(given) != set(_SIDES):
+        raise MalformedError("FIELD_INVALID", "an object with the levels of 02 and 13", "levels")
+    return (Rank.parse(given["02"]), Rank.parse(given["13"]))
 
 
 def _standing(value: Any, ruleset: Ruleset) -> tuple[Seat, tuple[Card, ...], ShowKind, Suit | None]:
@@ -133,6 +140,8 @@ def _run(deal: Deal, entry: Any, ruleset: Ruleset) -> Result:
 
 def _close(deal: Deal) -> tuple[Event, ...]:
     """Close the window; a position that does not say what an undeclared deal needs is malformed."""
+    if deal.view.flag and deal.phase == Phase.LEAD and not deal.view.tricks:
+        return ()  # a flag deal has no window
     setup, undeclared = deal.setup, deal.phase == Phase.DECLARE and deal.view.standing is None
     if undeclared and not setup.first_deal and setup.dealer is None:
         raise MalformedError("FIELD_MISSING", "a later deal has a dealer", "dealer")
@@ -178,7 +187,7 @@ def _action(deal: Deal, entry: Sequence[Any], ruleset: Ruleset) -> tuple[Seat, A
     if kind in ("bury", "play"):
         options.refuse_unknown()
         return seat, Bury(cards) if kind == "bury" else Play(cards)
-    if deal.phase not in _WHEN[kind] or (kind == "stir" and deal.ruleset.bottom == 0):
+    if deal.phase not in _WHEN[kind] or deal.view.bottom_size == 0:
         raise _out_of_phase(deal, kind)
     named = Suit.parse(options.text("named")) if options.has("named") else None
     show = Show(cards, named, options.flag("looking_back"))
@@ -187,7 +196,7 @@ def _action(deal: Deal, entry: Sequence[Any], ruleset: Ruleset) -> tuple[Seat, A
 
 
 def _out_of_phase(deal: Deal, kind: str) -> RuleError:
-    if kind == "stir" and deal.ruleset.bottom == 0:
+    if deal.view.bottom_size == 0:
         return RuleError("NO_BOTTOM", "this deal has no bottom", ("S0-49",))
     if kind == "stir":
         return RuleError("STIR_CLOSED", "there is no stirring now", ("S0-07", "S0-20", "Q41"))

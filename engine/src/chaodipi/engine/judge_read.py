@@ -9,7 +9,7 @@ from chaodipi.engine.errors import MalformedError
 from chaodipi.engine.ruleset import Ruleset, check_playable, resolve
 from chaodipi.engine.scoring import Position
 
-__all__ = ["Fields", "read_positions", "read_ruleset"]
+__all__ = ["Fields", "read_flag", "read_positions", "read_ruleset"]
 
 
 class Fields:
@@ -125,14 +125,22 @@ def read_ruleset(fields: Fields) -> Ruleset:
     raise MalformedError("FIELD_INVALID", "a preset's name, or an object with base and overrides", "ruleset")
 
 
-def read_positions(given: Any, names: Mapping[str, Side]) -> dict[Side, Position]:
+def read_positions(given: Any, names: Mapping[str, Side], ruleset: Ruleset) -> dict[Side, Position]:
     """Positions by the names that the operation uses; a position may be a level alone."""
     if not isinstance(given, Mapping) or set(given) != set(names):
         raise MalformedError("FIELD_INVALID", f"exactly the keys {', '.join(names)}", "positions")
-    return {side: _position(given[name]) for name, side in names.items()}
+    return {side: _position(given[name], ruleset) for name, side in names.items()}
 
 
-def _position(value: Any) -> Position:
+def read_flag(fields: Fields, ruleset: Ruleset) -> bool:
+    """Whether the question is about a flag deal; only a ruleset with a flag has one."""
+    flag = fields.flag("flag")
+    if flag and ruleset.past_ace != "flag":
+        raise MalformedError("FIELD_INVALID", "this ruleset has no flag deal", "flag")
+    return flag
+
+
+def _position(value: Any, ruleset: Ruleset) -> Position:
     if isinstance(value, str):
         return Position(Rank.parse(value))
     if not isinstance(value, Mapping):
@@ -141,11 +149,16 @@ def _position(value: Any) -> Position:
     released = fields.optional("released", [])
     if not isinstance(released, list):
         raise MalformedError("FIELD_INVALID", "'released' is a list of levels", "positions")
-    if fields.flag("flag"):
+    flag = fields.flag("flag")
+    if flag and ruleset.past_ace != "flag":
         raise MalformedError("FIELD_INVALID", "this ruleset has no flag deal", "positions")
+    level = Rank.ACE if flag and not fields.has("level") else Rank.parse(fields.text("level"))
+    if flag and level != Rank.ACE:
+        raise MalformedError("FIELD_INVALID", "a side on the flag has level A", "positions")
     position = Position(
-        level=Rank.parse(fields.text("level")),
+        level=level,
         lap=fields.whole("lap", 1, 3, 1),
+        flag=flag,
         released=frozenset(Rank.parse(text) for text in released),
     )
     fields.refuse_unknown()

@@ -38,7 +38,7 @@ class LegalActions:
     @property
     def bury_count(self) -> int:
         """How many cards must be buried, any of the hand; 0 if none."""
-        return self._deal.ruleset.bottom if ActionKind.BURY in self.kinds else 0
+        return self._deal.view.bottom_size if ActionKind.BURY in self.kinds else 0
 
     @property
     def follows(self) -> Follows | None:

@@ -302,10 +302,10 @@ def _digest(ruleset: Ruleset) -> str:
 
 
 RUNGS = (
-    "single", "C", "D", "H", "S", "bj", "rj", "H5", "looking_back", "three_jokers", "four_jokers",
+    "single", "C", "D", "H", "S", "bj", "rj", "both_jokers", "H5", "looking_back", "three_jokers", "four_jokers",
     "C3", "D3", "H3", "S3", "bj3", "rj3",
 )  # fmt: skip
-"""All rungs that a ladder may hold: a level pair by suit, a joker pair, the heart-five pair, triples."""
+"""All rungs that a ladder may hold: a level pair by suit, a joker pair, both jokers, the heart-five pair, triples."""
 
 
 def _checked(key: str, value: Any) -> Any:
@@ -376,15 +376,13 @@ def _check_dark(r: Ruleset) -> None:
 
 
 NOT_PLAYED: dict[str, tuple[Any, ...]] = {
-    "decks": (1, 3),
-    "triples": (True,),
-    "overcall": ("jokers", "dark_pair", "correction"),
+    "overcall": ("dark_pair", "correction"),
     "dealer_seat": ("placing",),
     "no_declare_first": ("turn_for_dealer",),
     "heaven": ("both",),
     "heaven_exact": (True,),
     "laps": (2, 3),
-    "past_ace": ("next_lap", "flag"),
+    "past_ace": ("next_lap",),
     "irregularities": ("dark", "timed"),
 }
 """Values that have their place in a ruleset but no rules in the engine yet."""

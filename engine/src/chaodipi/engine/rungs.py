@@ -68,7 +68,7 @@ def _rung(ruleset: Ruleset, level: Rank | None, cards: tuple[Card, ...]) -> str 
     if first.is_joker:
         if first == cards[-1]:
             return {2: first.text, 3: f"{first.text}3"}.get(count) if _two_or_three(ruleset, count) else "three_jokers"
-        return {3: "three_jokers", 4: "four_jokers"}.get(count) if cards[-1].is_joker else None
+        return {2: "both_jokers", 3: "three_jokers", 4: "four_jokers"}.get(count) if cards[-1].is_joker else None
     if first != cards[-1]:
         return None
     if first == HEART_FIVE and ruleset.heart_five == "top" and count == 2:

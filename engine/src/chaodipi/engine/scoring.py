@@ -1,7 +1,7 @@
 """Digging, levels, and what a deal is worth: from the catchers' score to the positions after.
 
-Rules: annex F10 to F12; S0-26 to S0-31, S0-60 to S0-67, S2a-30, S2b-38 to S2b-48, S3-12 to S3-22, S4-37 to S4-45;
-Q64 to Q70, Q73, Q74, Q77, Q79 to Q86, Q89, Q91, Q116, Q118 to Q120, Q124.
+Rules: annex F10 to F12; S0-26 to S0-31, S0-48 to S0-51, S0-60 to S0-67, S2a-30, S2b-38 to S2b-48, S3-12 to S3-22,
+S4-37 to S4-45; Q64 to Q70, Q73, Q74, Q77, Q79 to Q86, Q88, Q89, Q91, Q116, Q118 to Q120, Q124.
 """
 
 from collections import Counter
@@ -23,7 +23,11 @@ __all__ = [
     "payout",
     "settle",
     "settle_jump",
+    "stage_score",
 ]
+
+FLAG_STAGE = 100
+"""Catchers' points that win a flag deal (S0-50)."""
 
 JUMP_SCORE = 200
 """Catchers' points that jump (S3-19), the dig included (Q85)."""
@@ -35,9 +39,9 @@ class Position:
     Where a side stands in its game.
 
     Attributes:
-        level: 2…A.
+        level: 2…A; A for a side on the flag.
         lap: 1…3, only where a match has laps.
-        flag: On the flag (扛旗).
+        flag: On the flag (扛旗), one step past A: its deals have no level (S0-48, S0-49).
         released: Must-play levels that stop this side no more.
     """
 
@@ -45,6 +49,16 @@ class Position:
     lap: int = 1
     flag: bool = False
     released: frozenset[Rank] = field(default_factory=frozenset)
+
+    @classmethod
+    def at(cls, level: Rank | None) -> "Position":
+        """A side's position in a deal that stands alone; no level is the flag."""
+        return cls(Rank.ACE, flag=True) if level is None else cls(level)
+
+    @property
+    def deal_level(self) -> Rank | None:
+        """The level of a deal that this side deals, None for a flag deal."""
+        return None if self.flag else self.level
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +95,37 @@ class Settlement:
 
 
 def dig_multiplier(order: Order, play: Sequence[Card]) -> int:
-    """What the bottom's points are multiplied by if the catchers win the last trick with *play* (F10)."""
+    """
+    What the bottom's points are multiplied by if the catchers win the last trick with *play* (F10): single 2,
+    pair 4, triple 8, tractors by ``ruleset.dig_tractor``; its best component counts (Q66, Q67).
+    """
     best = 4 if order.pairs_of(play) else 2
     how = order.ruleset.dig_tractor
     if best == 2 or how == "pair":
         return best
     cls = order.class_of(play[0])
     for part in decompose(order, cls, order.of_class(play, cls)):
-        if part.kind == "tractor":
-            best = max(best, 8 if how == "eight" else 2 ** (part.length + 1))
+        if part.kind == "triple":
+            best = max(best, 8)
+        elif part.length > 1:
+            best = max(best, 8 if how == "eight" else 2 ** (part.length + part.copies - 1))
     return best
 
 
-def level_steps(ruleset: Ruleset, score: int) -> tuple[int, int]:
-    """Steps of (dealer side, catchers) for the catchers' *score*, by the level table (F12)."""
-    stage = ruleset.stage
+def stage_score(ruleset: Ruleset, flag: bool = False) -> int:
+    """The score with which the catchers come on stage; another one in a *flag* deal."""
+    return FLAG_STAGE if flag else ruleset.stage
+
+
+def level_steps(ruleset: Ruleset, score: int, flag: bool = False) -> tuple[int, int]:
+    """
+    Steps of (dealer side, catchers) for the catchers' *score*, by the level table (F12).
+
+    In a *flag* deal the dealer side makes the one step that wins the game, the catchers climb from 100 on (S0-50).
+    """
+    stage = stage_score(ruleset, flag)
+    if flag:
+        return (1, 0) if score < stage else (0, (score - stage) // (ruleset.stage // 2))
     if score <= 0:
         return (ruleset.sweep_steps, 0)
     if ruleset.steps == "tens":
@@ -164,7 +194,7 @@ def settle(
     Args:
         dealer: The deal's dealer.
         score: The catchers' final score, dig and bookings included; below 0 settles as 0 (Q78).
-        positions: Both sides' positions in this deal.
+        positions: Both sides' positions in this deal; a dealer side on the flag plays a flag deal.
         order: The final order of the deal, needed where *last_play* matters.
         last_winner, last_play: The side that won the last trick, and its play there.
         table_score: The score before the dig, in points (Q120); None: *score*.
@@ -191,8 +221,9 @@ def _settle_levels(
 ) -> Settlement:
     """:func:`settle` but for the payout; *score* is not below 0."""
     dealers, catchers = dealer.side, dealer.side.other
-    on_stage = dealers if score < ruleset.stage else catchers
-    dug = last_winner == catchers
+    flag = positions[dealers].flag
+    on_stage = dealers if score < stage_score(ruleset, flag) else catchers
+    dug = last_winner == catchers and not flag
 
     if ruleset.heaven != "none" and dug and order is not None and last_play and contains_510k(order, last_play):
         return _up_to_heaven(ruleset, dealer, score, positions, level_steps(ruleset, score))
@@ -205,7 +236,7 @@ def _settle_levels(
         return settle_jump(ruleset, dealer, on_stage, positions, score)
 
     after = {side: _released(ruleset, positions[side]) if side == dealers else positions[side] for side in Side}
-    steps = level_steps(ruleset, score)[0 if on_stage == dealers else 1]
+    steps = level_steps(ruleset, score, flag)[0 if on_stage == dealers else 1]
     climbed = _climb(ruleset, after[on_stage], steps, as_dealer=on_stage == dealers)
     after[on_stage] = climbed.position
 
@@ -255,7 +286,7 @@ def _moved(
     return Settlement(
         score=score,
         stage=on_stage,
-        steps=level_steps(ruleset, score),
+        steps=level_steps(ruleset, score, before[dealer.side].flag),
         gained=(gained[dealer.side], gained[dealer.side.other]),
         positions=dict(after),
         next_dealer=None if winner is not None else _next_dealer(ruleset, dealer, on_stage),
@@ -286,8 +317,11 @@ def _climb(ruleset: Ruleset, position: Position, steps: int, *, as_dealer: bool)
     Climb level by level, stopping on the first unreleased must-play level.
 
     A dealer side that won leaves its own level whatever it is, and so releases it; catchers that
-    stand on an unreleased must-play level stay there (Q79, Q80). Past A lies the end of the game, or 2 again (Q118).
+    stand on an unreleased must-play level stay there (Q79, Q80). Past A lies the end of the game, 2 again, or the
+    flag, which must be carried through a deal of one's own (Q88, Q118).
     """
+    if position.flag:
+        return _Climbed(position, 0, won=as_dealer)
     must_play = {Rank.parse(level) for level in ruleset.must_play}
     level, released = position.level, position.released
     if as_dealer and level in must_play:
@@ -296,6 +330,8 @@ def _climb(ruleset: Ruleset, position: Position, steps: int, *, as_dealer: bool)
         return _Climbed(position, 0, won=False)
     levels = 0
     while levels < steps:
+        if level == Rank.ACE and ruleset.past_ace == "flag":
+            return _Climbed(replace(position, level=level, released=released, flag=True), levels + 1, won=False)
         if level == Rank.ACE and ruleset.past_ace != "wrap":
             return _Climbed(replace(position, level=level, released=released), levels, won=True)
         level = Rank.TWO if level == Rank.ACE else Rank(level + 1)
@@ -348,7 +384,7 @@ def _up_to_heaven(
 
 
 def _gained(before: Position, after: Position) -> int:
-    return after.level - before.level
+    return after.level + after.flag - before.level - before.flag
 
 
 def _next_dealer(ruleset: Ruleset, dealer: Seat, on_stage: Side) -> Seat | None:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chaodipi.engine.cards import Card, Rank, Seat, Side
+from chaodipi.engine.cards import Card, Rank, Seat, Side, Suit
 from chaodipi.engine.errors import MalformedError
-from chaodipi.engine.events import Phase
+from chaodipi.engine.events import Phase, is_flag_deal
 from chaodipi.engine.ruleset import Ruleset
 
-__all__ = ["Setup", "check_position"]
+__all__ = ["Setup", "check_position", "check_setup"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Setup:
             are the bottom, in dealing order.
         first_drawer: Draws the first card.
         dealer: Dealer, or None where the showing decides (first deals, placing).
-        levels: Levels of sides 02 and 13; None for a flag deal.
+        levels: Levels of sides 02 and 13; None for a side on the flag, whose deals are flag deals.
         on_stage: Side whose level is played; None: the dealer's.
         first_deal: First deal of a game.
         redeals: How often this deal was redealt before (Q133).
@@ -38,23 +38,59 @@ class Setup:
     first_deal: bool = True
     redeals: int = 0
 
+    @property
+    def flag(self) -> bool:
+        """A flag deal: no level, no bottom, nothing shown; all cards are dealt out (S0-49, Q88)."""
+        return is_flag_deal(self.dealer, self.on_stage, self.levels)
+
+    @property
+    def bottom(self) -> int:
+        """Cards that are set aside."""
+        return 0 if self.flag else self.ruleset.bottom
+
+    @property
+    def hand(self) -> int:
+        """Cards that each seat is dealt."""
+        return len(Card) * self.ruleset.decks // 4 if self.flag else self.ruleset.hand
+
+
+def check_setup(setup: Setup) -> None:
+    """
+    Do nothing if the levels fit the ruleset.
+
+    Raises:
+        MalformedError: ``LEVEL_MISSING``: a side without a level where there is no flag to carry; the caller's mistake.
+    """
+    if None in setup.levels and setup.ruleset.past_ace != "flag":
+        raise MalformedError("LEVEL_MISSING", "this ruleset has no flag deal: both sides have a level", "levels")
+
 
 def check_position(
-    ruleset: Ruleset, hands: Mapping[Seat, Sequence[Card]], bottom: Sequence[Card], dealer: Seat | None, phase: Phase
+    setup: Setup, hands: Mapping[Seat, Sequence[Card]], bottom: Sequence[Card], phase: Phase, trump: Suit | None
 ) -> None:
     """
     Do nothing if a stacked deal may start like this.
 
     Raises:
-        MalformedError: ``PHASE_INVALID``, ``DEALER_MISSING`` or ``CARD_COPIES``; the caller's mistake.
+        MalformedError: ``PHASE_INVALID``, ``DEALER_MISSING``, ``CARD_COPIES``, or, in a flag deal, ``TRUMP_UNKNOWN`` or
+            ``CARDS_INVALID`` for a bottom; the caller's mistake.
     """
     if phase not in (Phase.DECLARE, Phase.BURY, Phase.STIR, Phase.LEAD):
         raise MalformedError("PHASE_INVALID", "a position starts in declare, bury, stir or lead", "phase")
-    if dealer is None and phase != Phase.DECLARE:
+    if setup.dealer is None and phase != Phase.DECLARE:
         raise MalformedError("DEALER_MISSING", "this phase has a dealer", "dealer")
+    if setup.flag:
+        if phase in (Phase.BURY, Phase.STIR):
+            raise MalformedError("PHASE_INVALID", "nothing is buried or stirred in a flag deal", "phase")
+        if trump not in (None, Suit.NO_TRUMP):
+            raise MalformedError("TRUMP_UNKNOWN", "a flag deal is played without a trump suit", "trump")
+        if bottom:
+            raise MalformedError("CARDS_INVALID", "a flag deal has no bottom", "bottom")
     counts = Counter(bottom) if phase != Phase.BURY else Counter[Card]()
     for hand in hands.values():
         counts.update(hand)
     for card, count in counts.items():
-        if count > ruleset.decks:
-            raise MalformedError("CARD_COPIES", f"{count} copies of {card.text} in {ruleset.decks} packs", "hands")
+        if count > setup.ruleset.decks:
+            raise MalformedError(
+                "CARD_COPIES", f"{count} copies of {card.text} in {setup.ruleset.decks} packs", "hands"
+            )

@@ -33,9 +33,11 @@ def check_show(view: View, seat: Seat, show: Show) -> Result:
         RuleError: the player's breach: ``NOT_YOUR_CARDS`` (Q113), ``NOT_A_SHOWING``,
             ``NAMED_TRUMP_MISSING``, ``NAMED_TRUMP_NOT_ALLOWED``, ``DECLARATION_TOO_WEAK``,
             ``OVERCALL_CLOSED``, ``NOT_ALLOWED_TO_SHOW``, ``LOOKING_BACK_NOT_ALLOWED``,
-            ``CARDS_ALREADY_SHOWN``, ``TOO_FEW_TRUMPS``, ``STIR_CLOSED``.
+            ``CARDS_ALREADY_SHOWN``, ``TOO_FEW_TRUMPS``, ``STIR_CLOSED``, ``NO_BOTTOM``.
         MalformedError: ``CARDS_MISSING``: no cards at all; the sender's mistake.
     """
+    if view.flag:
+        raise RuleError("NO_BOTTOM", "a flag deal has no bottom: nothing is shown", ("S0-49", "Q88"))
     if view.phase != Phase.DECLARE and not view.stirring:
         raise RuleError("STIR_CLOSED", "nobody may show cards any more", ("S0-07", "S0-20", "Q41"))
     if not show.cards:
@@ -76,7 +78,7 @@ def legal_shows(view: View, seat: Seat) -> tuple[Show, ...]:
     In order: single level cards, pairs, triples (suits C D H S, then jokers), heart fives, mixed
     jokers (each name in the order C D H S NT), looking back. Empty where the seat may show nothing.
     """
-    if view.phase != Phase.DECLARE and not view.stirring:
+    if view.flag or (view.phase != Phase.DECLARE and not view.stirring):
         return ()
     return tuple(show for show in _candidates(view, seat) if _is_legal(view, seat, show))
 
@@ -108,6 +110,8 @@ def _candidates(view: View, seat: Seat) -> Iterator[Show]:
             for cards in _joker_sets(held, count):
                 for named in _NAMES:
                     yield Show(cards, named)
+    if "both_jokers" in ruleset.ladder and held[Card.SMALL_JOKER] and held[Card.BIG_JOKER]:
+        yield Show((Card.SMALL_JOKER, Card.BIG_JOKER))
     if LOOKING_BACK in ruleset.ladder:
         for card in kinds:
             if held[card] >= 2 and not card.is_joker:
@@ -212,9 +216,20 @@ def _check_four_modes(view: View, seat: Seat, show: Show, rung: str) -> ShowKind
     return ShowKind.OVERCALL
 
 
+def _check_jokers(view: View, seat: Seat, show: Show, rung: str) -> ShowKind:
+    """One pack has no pairs: both jokers alone overcall, to no trump, whoever shows them (反无主; Q43)."""
+    standing = view.standing
+    assert standing is not None
+    assert standing.rung is not None
+    if not is_higher(view.ruleset, rung, standing.rung):
+        raise _too_weak(rung, standing.rung, ("S2b-17", "Q21", "Q43"))
+    return ShowKind.OVERCALL
+
+
 _OVERCALLS: dict[str, Callable[[View, Seat, Show, str], ShowKind]] = {
     "ladder": _check_ladder,
     "four_modes": _check_four_modes,
+    "jokers": _check_jokers,
 }
 """One row for each value of ``ruleset.overcall`` that is played; ``NOT_PLAYED`` in the ruleset refuses the rest."""
 

@@ -104,6 +104,7 @@ class View:
         phase: Where the deal stands.
         dealer: Dealer (庄家), None while not yet known.
         levels: Levels of sides 02 and 13. ``level`` is the one of this deal, None on a flag deal.
+        flag: A flag deal (扛旗): no bottom, no showings.
         trump: Trump as it would be now, None while nobody has shown. Of a dark deal only the host
             knows it before the reveal.
         revealed: Nothing that was shown is hidden: always in an open ruleset, after the reveal in a dark one.
@@ -131,7 +132,7 @@ class View:
 
     __slots__ = (
         "_first_trick", "_order", "_queue", "adjustments", "already_shown", "asked", "attempts", "bottom",
-        "bottom_owner", "caller", "dealer", "end", "first_deal", "first_drawer", "hand_sizes", "hands", "level",
+        "bottom_owner", "caller", "dealer", "end", "first_deal", "first_drawer", "flag", "hand_sizes", "hands", "level",
         "levels", "on_stage", "phase", "redeals", "returned", "revealed", "ruleset", "score", "seat", "shown", "stake",
         "standing", "stirs_from", "to_act", "trick", "tricks", "tricks_left", "trump", "turned", "undeclared",
     )  # fmt: skip
@@ -148,6 +149,7 @@ class View:
         self.first_deal = False
         self.redeals = 0
         self.level: Rank | None = None
+        self.flag = False
         self.trump: Suit | None = None
         self.hands: dict[Seat, list[Card]] = {s: [] for s in (SEATS if seat is None else (seat,))}
         self.hand_sizes = [0, 0, 0, 0]
@@ -186,6 +188,11 @@ class View:
         if self._order is None:
             self._order = order_for(self.ruleset, self.level, self.trump or Suit.NO_TRUMP)
         return self._order
+
+    @property
+    def bottom_size(self) -> int:
+        """Cards that are set aside in this deal; 0 in a flag deal."""
+        return 0 if self.flag else self.ruleset.bottom
 
     @property
     def lead(self) -> tuple[Card, ...] | None:
@@ -326,6 +333,7 @@ class View:
         self.on_stage = event.on_stage
         self.first_deal = event.first_deal
         self.redeals = event.redeals
+        self.flag = event.flag
         side = event.dealer.side if event.dealer is not None else event.on_stage
         self.level = Rank.parse(self.ruleset.start_level) if side is None else event.levels[side]
 
@@ -394,7 +402,7 @@ class View:
         self.revealed = not event.hidden
         self.caller = event.caller
         self.hand_sizes = list(event.sizes)
-        if self.ruleset.bottom == 0:
+        if self.bottom_size == 0:
             self._start_play(event.dealer)
 
     def _bottom_taken(self, event: BottomTaken) -> None:

@@ -1185,8 +1185,9 @@ Global___SeatView: _TypeAlias = SeatView  # noqa: Y015
 @_typing.final
 class ChoiceSet(_message.Message):
     """A set of plays (or of cards to bury), factored. A choice is in the set exactly if it consists of all
-    forced cards, choose_pairs pairs of pair_pool, and choose_min … choose_max cards of pool, and is
-    contained in the hand. A card may stand in pair_pool and in pool: the hand limits its use.
+    forced cards, choose_triples triples of triple_pool, choose_pairs pairs of pair_pool, and choose_min …
+    choose_max cards of pool, and is contained in the hand. A card may stand in several pools: the hand
+    limits its use.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1198,6 +1199,8 @@ class ChoiceSet(_message.Message):
     POOL_FIELD_NUMBER: _builtins.int
     CHOOSE_MIN_FIELD_NUMBER: _builtins.int
     CHOOSE_MAX_FIELD_NUMBER: _builtins.int
+    TRIPLE_POOL_FIELD_NUMBER: _builtins.int
+    CHOOSE_TRIPLES_FIELD_NUMBER: _builtins.int
     kind: _cards_pb2.ActionKind.ValueType
     """What the cards would do: ACTION_KIND_PLAY or ACTION_KIND_BURY. Always set."""
     choose_pairs: _builtins.int
@@ -1206,6 +1209,8 @@ class ChoiceSet(_message.Message):
     """Least number of cards from pool."""
     choose_max: _builtins.int
     """Greatest number of cards from pool; at least choose_min."""
+    choose_triples: _builtins.int
+    """How many triples of triple_pool, 0 … a third of its length."""
     @_builtins.property
     def forced(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
         """Cards that must be in it, sorted; may be empty."""
@@ -1218,6 +1223,10 @@ class ChoiceSet(_message.Message):
     def pool(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
         """Cards to choose from one by one, sorted; may be empty."""
 
+    @_builtins.property
+    def triple_pool(self) -> _containers.RepeatedScalarFieldContainer[_cards_pb2.Card.ValueType]:
+        """Triples to choose from, all three cards of each listed, sorted; may be empty."""
+
     def __init__(
         self,
         *,
@@ -1228,10 +1237,12 @@ class ChoiceSet(_message.Message):
         pool: _abc.Iterable[_cards_pb2.Card.ValueType] | None = ...,
         choose_min: _builtins.int = ...,
         choose_max: _builtins.int = ...,
+        triple_pool: _abc.Iterable[_cards_pb2.Card.ValueType] | None = ...,
+        choose_triples: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["choose_max", b"choose_max", "choose_min", b"choose_min", "choose_pairs", b"choose_pairs", "forced", b"forced", "kind", b"kind", "pair_pool", b"pair_pool", "pool", b"pool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["choose_max", b"choose_max", "choose_min", b"choose_min", "choose_pairs", b"choose_pairs", "choose_triples", b"choose_triples", "forced", b"forced", "kind", b"kind", "pair_pool", b"pair_pool", "pool", b"pool", "triple_pool", b"triple_pool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -37,12 +37,13 @@ class RandomBot(Bot):
         if decision.is_lead:
             return decision.play(rng.choice(decision.lead_options()))
         choice = rng.choice(decision.legal.choice_sets())
-        pairs = rng.sample(choice.pair_pool, choice.choose_pairs)
+        triples = rng.sample(choice.triple_pool, choice.choose_triples)
+        others = [card for card in choice.pair_pool if card not in triples]
+        alike = [*triples * 3, *rng.sample(others, choice.choose_pairs) * 2]
         left: Counter[Card] = Counter(choice.pool)
-        for card in pairs:
-            left[card] -= 2
+        left.subtract(alike)
         rest = rng.sample(sorted(left.elements()), choice.choose_min)
-        return decision.play([*choice.forced, *pairs, *pairs, *rest])
+        return decision.play([*choice.forced, *alike, *rest])
 
 
 if __name__ == "__main__":

@@ -1,11 +1,23 @@
 """The presets: one module each, a table of values and nothing else."""
 
-from chaodipi.engine.presets import baomahui, huanle_2, hunan, in_play, ming_chao
+from chaodipi.engine.presets import (
+    baomahui,
+    huanle_1,
+    huanle_2,
+    huanle_3,
+    hunan,
+    in_play,
+    kang_qi,
+    ming_chao,
+)
 
 PRESETS = {
     "baomahui": baomahui.VALUES,
+    "huanle_1": huanle_1.VALUES,
     "huanle_2": huanle_2.VALUES,
+    "huanle_3": huanle_3.VALUES,
     "hunan": hunan.VALUES,
     "in_play": in_play.VALUES,
+    "kang_qi": kang_qi.VALUES,
     "ming_chao": ming_chao.VALUES,
 }

@@ -39,7 +39,7 @@ class Board:
     Attributes:
         index: Number in the league, 0 or more; it decides the cards.
         dealer: Dealer, or None where the showing decides.
-        levels: Levels of sides 02 and 13.
+        levels: Levels of sides 02 and 13; None for both on a board that is a flag deal.
         on_stage: Side whose level is played, None in a first deal.
     """
 
@@ -48,7 +48,7 @@ class Board:
     first_drawer: Seat
     first_deal: bool
     dealer: Seat | None
-    levels: tuple[Rank, Rank]
+    levels: tuple[Rank | None, Rank | None]
     on_stage: Side | None
 
 
@@ -61,14 +61,23 @@ def plan_board(ruleset: Ruleset, secrets: Secrets, index: int, place: int | None
     """
     place = index if place is None else place
     if place % FIRST_DEAL_EVERY == FIRST_DEAL_EVERY - 1:
-        level = Rank.parse(ruleset.start_level)
+        start = Rank.parse(ruleset.start_level)
         drawer = first_drawer(secrets.board_seed(index, 0, ruleset))
-        return Board(index, ruleset, drawer, True, None, (level, level), None)
+        return Board(index, ruleset, drawer, True, None, (start, start), None)
     later = place - place // FIRST_DEAL_EVERY
     dealer = Seat(later % 4)
-    level = Rank(2 + later % 13)
+    level = board_level(ruleset, later)
     placing = ruleset.dealer_seat == "placing"
     return Board(index, ruleset, dealer, False, None if placing else dealer, (level, level), dealer.side)
+
+
+def board_level(ruleset: Ruleset, number: int) -> Rank | None:
+    """The level of later deal *number*: 2 to A in turn, and the flag (None) where the ruleset has it past A."""
+    if ruleset.past_ace != "flag":
+        return Rank(Rank.TWO + number % 13)
+    # Four dealers and 14 levels have a common divisor: one step more each 28 boards, so that all of them meet.
+    place = (number + number // 28) % 14
+    return None if place == 13 else Rank(Rank.TWO + place)
 
 
 def setup(board: Board, secrets: Secrets, redeals: int) -> Setup:

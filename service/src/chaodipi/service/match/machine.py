@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chaodipi.engine.actions import Action, ActionKind
-from chaodipi.engine.cards import SEATS, Rank, Seat, Side
+from chaodipi.engine.cards import SEATS, Seat, Side
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import EngineError, RuleError
 from chaodipi.engine.events import (
@@ -416,7 +416,7 @@ class TableMachine:
         deal = self._deal
         dealer = deal.view.dealer
         assert dealer is not None
-        settlement = settle_deal(deal, {side: _position(deal.setup.levels[side]) for side in Side})
+        settlement = settle_deal(deal, {side: Position.at(deal.setup.levels[side]) for side in Side})
         return Outcome(settlement, dealer, tuple(deal.view.adjustments))
 
     def _end_deal(self) -> None:
@@ -461,7 +461,6 @@ class TableMachine:
     ) -> None:
         self._open = None
         self._hold_ms = None
-        levels = self._deal.setup.levels
         self.result = TableResult(
             table_id=self.spec.table_id,
             how=how,
@@ -471,14 +470,9 @@ class TableMachine:
             decisions=tuple(self._records),
             faults={seat: dict(state.faults) for seat, state in self._seats.items() if state.faults},
             forfeiting_seat=forfeiting_seat,
-            levels=(levels[0] or Rank.ACE, levels[1] or Rank.ACE),
+            levels=self._deal.setup.levels,
             note=note,
         )
         for seat in SEATS:
             self._flush(seat)
             self._out.append(Ended(seat, self.result))
-
-
-def _position(level: Rank | None) -> Position:
-    """A side's position in a board that stands alone; no level is the flag."""
-    return Position(Rank.ACE, flag=True) if level is None else Position(level)

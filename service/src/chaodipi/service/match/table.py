@@ -77,6 +77,7 @@ class TableResult:
         settlement: What the deal changed; None unless played.
         decisions: All decisions in order, enough to replay the table from its setup.
         faults: Seat → kind of fault → count.
+        levels: Levels of sides 02 and 13 in this deal; None on the flag.
         forfeiting_seat: The seat whose faults forfeited the table; None unless ``how`` is forfeit.
     """
 
@@ -88,7 +89,7 @@ class TableResult:
     decisions: tuple[DecisionRecord, ...]
     faults: dict[Seat, dict[str, int]] = field(default_factory=dict)
     forfeiting_seat: Seat | None = None
-    levels: tuple[Rank, Rank] = (Rank.TWO, Rank.TWO)
+    levels: tuple[Rank | None, Rank | None] = (Rank.TWO, Rank.TWO)
     note: str = ""
 
     @property

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from chaodipi.engine.actions import Action, Bury, Pass, Play, Show
-from chaodipi.engine.cards import Suit, parse_cards
+from chaodipi.engine.cards import Rank, Suit, parse_cards
 from chaodipi.engine.scoring import Settlement
 from chaodipi.service.boards.board import Board, Secrets
 from chaodipi.service.match.table import TableResult, TableSpec
@@ -22,6 +22,7 @@ from chaodipi.service.match.table import TableResult, TableSpec
 __all__ = ["SCHEMA", "action_from_json", "action_to_json", "record_name", "settlement_to_json", "write_record"]
 
 SCHEMA = "chaodipi/record/1"
+FLAG = "flag"
 FIRST_CHAIN = hashlib.sha256(SCHEMA.encode()).hexdigest()
 
 
@@ -79,6 +80,16 @@ def action_from_json(line: dict[str, Any]) -> Action:
     raise ValueError(f"unknown kind of action {kind!r}")
 
 
+def level_to_text(level: Rank | None) -> str:
+    """``2`` … ``A``; ``flag`` for a side on the flag."""
+    return FLAG if level is None else level.letter
+
+
+def level_from_text(text: str) -> Rank | None:
+    """The inverse of :func:`level_to_text`; MalformedError for any other text."""
+    return None if text == FLAG else Rank.parse(text)
+
+
 def settlement_to_json(settlement: Settlement | None) -> dict[str, Any] | None:
     """What the deal changed, sides by their text."""
     if settlement is None:
@@ -88,7 +99,7 @@ def settlement_to_json(settlement: Settlement | None) -> dict[str, Any] | None:
         "stage": settlement.stage.text,
         "steps": list(settlement.steps),
         "gained": list(settlement.gained),
-        "levels": {side.text: position.level.letter for side, position in settlement.positions.items()},
+        "levels": {side.text: level_to_text(position.deal_level) for side, position in settlement.positions.items()},
         "award": settlement.award,
         "heaven": settlement.heaven,
         "fall_back": settlement.fall_back,
@@ -110,7 +121,7 @@ def header_of(spec: TableSpec, board: Board) -> dict[str, Any]:
         "first_drawer": int(board.first_drawer),
         "first_deal": board.first_deal,
         "dealer": None if board.dealer is None else int(board.dealer),
-        "levels": [level.letter for level in board.levels],
+        "levels": [level_to_text(level) for level in board.levels],
         "on_stage": None if board.on_stage is None else board.on_stage.text,
         "time": {
             "play_ms": spec.time.play_ms,

@@ -75,11 +75,12 @@ def _deals(record: Record, board: Board) -> Iterator[str]:
 def _cards(deal: Deal) -> Iterator[str]:
     setup = deal.setup
     yield f"shuffle  {setup.redeals}: first drawer {setup.first_drawer}"
-    count = 4 * setup.ruleset.hand
+    count = 4 * setup.hand
     for seat in SEATS:
         drawn = setup.cards[(seat - setup.first_drawer) % 4 : count : 4]
         yield f"hand {seat}   {format_cards(sorted(drawn))}"
-    yield f"bottom   {format_cards(setup.cards[count:])}"
+    if setup.bottom:
+        yield f"bottom   {format_cards(setup.cards[count:])}"
 
 
 def _event(deal: Deal, event: Event, note: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chaodipi.engine.actions import Pass
-from chaodipi.engine.cards import Rank, Seat, Side, format_cards
+from chaodipi.engine.cards import Seat, Side, format_cards
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import EngineError
 from chaodipi.engine.events import Event
@@ -17,7 +17,14 @@ from chaodipi.engine.ruleset import Ruleset, ruleset_of
 from chaodipi.engine.scoring import Position
 from chaodipi.service.boards.board import Board, Secrets, plan_board, setup_from_seed
 from chaodipi.service.boards.shuffle import board_commitment, seed_commitment
-from chaodipi.service.records.record import FIRST_CHAIN, SCHEMA, action_from_json, next_chain, settlement_to_json
+from chaodipi.service.records.record import (
+    FIRST_CHAIN,
+    SCHEMA,
+    action_from_json,
+    level_from_text,
+    next_chain,
+    settlement_to_json,
+)
 
 __all__ = ["Mismatch", "Record", "RecordError", "Step", "replayed", "verify"]
 
@@ -94,7 +101,7 @@ class Record:
     def board(self, ruleset: Ruleset) -> Board:
         """The board as the header states it."""
         header = self.header
-        levels = (Rank.parse(header["levels"][0]), Rank.parse(header["levels"][1]))
+        levels = (level_from_text(header["levels"][0]), level_from_text(header["levels"][1]))
         return Board(
             index=header["board"],
             ruleset=ruleset,
@@ -272,7 +279,7 @@ def _check_play(record: Record, board: Board) -> Iterator[Mismatch]:
     if dealer is None or dealer != result["dealer"]:
         yield Mismatch("score", last, f"dealer {result['dealer']}; played again: {dealer}")
         return
-    settlement = settle_deal(deal, {side: Position(board.levels[side]) for side in Side})
+    settlement = settle_deal(deal, {side: Position.at(board.levels[side]) for side in Side})
     again = settlement_to_json(settlement) or {}
     if result["score"] not in (end.score, settlement.score):
         yield Mismatch("score", last, f"score {result['score']}; played again: {settlement.score}")

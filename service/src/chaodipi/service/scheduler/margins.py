@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from chaodipi.engine.cards import Side
 from chaodipi.engine.ruleset import Ruleset
+from chaodipi.engine.scoring import stage_score
 from chaodipi.service.match.table import TableResult
 
 __all__ = ["SCALES", "Margin", "margin"]
@@ -51,8 +52,9 @@ def margin(ruleset: Ruleset, result: TableResult, side: Side) -> Margin:
     if result.how != "played" or result.settlement is None or result.dealer is None:
         raise ValueError(f"table {result.table_id}: {result.how} has no margin")
     settled = result.settlement
+    flag = result.levels[result.dealer.side] is None
     dealers = Margin(
-        points=ruleset.stage - settled.score,
+        points=stage_score(ruleset, flag) - settled.score,
         steps=settled.steps[0] - settled.steps[1],
         win=1 if settled.stage == result.dealer.side else -1,
     )
