@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import socket
 import subprocess
 import sys
 
@@ -22,6 +23,9 @@ seed = "s"
 
 [overrides]
 stage = 100
+
+[time]
+play_ms = 900
 
 [[bots]]
 name = "a"
@@ -49,7 +53,9 @@ def chaodipi(*arguments, **more):
         (["league", "run", "no.toml"], r"no\.toml: cannot be read: No such file or directory"),
         (["league", "standings", "--out", "/proc/x"], r"no store at /proc/x/chaodipi\.db"),
         (["db", "upgrade", "--out", "/proc/x"], r"store /proc/x/chaodipi\.db is not writable: .+"),
-        (["replay", "verify", "no.jsonl"], r"no\.jsonl: cannot be read: .+"),
+        (["replay", "verify", "no.jsonl"], r"no\.jsonl: cannot be read: No such file or directory"),
+        (["serve", "--house", "nope"], r"unknown preset 'nope'; known: .*ming_chao.*"),
+        (["bot", "add", "a/b"], r"name 'a/b': letters, digits, '_', '.', '\+', at most 32"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(arguments, message):
@@ -68,12 +74,22 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments, message):
         ("[overrides]\nstage = 100", "[limits]\nmemory = 1", ":7: unknown key 'memory' in [limits]; known: cpu_s"),
         ("[overrides]\nstage = 100", "[limits]\ncpu_s = -1", ":7: cpu_s = -1 in [limits]: 0 (none) or more"),
         ("ming_chao", "ming", ":2: unknown preset 'ming'"),
-        ("stage = 100", "stage = 0", ":7: stage = 0: a whole number from 1"),
+        ("stage = 100", "stage = 0", ":7: stage = 0: a whole number from"),
         ("stage = 100", "stags = 1", ":7: unknown ruleset key 'stags'"),
-        ('"greedy"', '"clever"', ":11: unknown baseline 'clever'; known: random, greedy, rules"),
-        ('name = "b"', 'name = "a"', ":14: bot 'a' stands twice"),
-        ('name = "b"', 'name = "b/c"', ":14: name = 'b/c'"),
-        ("nonce", "nonze", ":16: unknown key 'nonze' in [bots]"),
+        ('"greedy"', '"clever"', ":14: unknown baseline 'clever'; known: random, greedy, rules"),
+        ('name = "b"', 'name = "a"', ":17: bot 'a' stands twice"),
+        ('name = "b"', 'name = "b/c"', ":17: name = 'b/c'"),
+        ("nonce", "nonze", ":19: unknown key 'nonze' in [bots]"),
+        ("play_ms = 900", "play_ms = -9", ":10: play_ms = -9 in [time]: 1 or more"),
+        ("play_ms = 900", "max_faults = -1", ":10: max_faults = -1 in [time]: 0 or more"),
+        ("play_ms = 900", "play = 9", ":10: unknown key 'play' in [time]; known: play_ms"),
+        ('command = ["bot"]', "", ":17: bot 'b' needs one of command, baseline, remote = true; here: none"),
+        ('command = ["bot"]', "remote = false", ":17: bot 'b' needs one of"),
+        (
+            'nonce = "n"',
+            "remote = true",
+            ":19: bot 'b' needs one of command, baseline, remote = true; here: command and",
+        ),
     ],
 )
 def test_a_mistake_in_a_league_file_is_named_with_its_line(tmp_path, old, new, message):
@@ -128,3 +144,87 @@ def test_standings_fit_on_80_columns():
     assert re.search(r"a_long_name +1000 .* 100 120/1400$", text, re.MULTILINE)
     assert "faults of a_long_name: illegal 60, timeout 40, 7 tables forfeited" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_without_a_command_the_help_is_shown_and_nothing_else():
+    done = chaodipi()
+    assert done.returncode == 2
+    assert "Usage: " in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.fixture
+def busy():
+    """The number of a port that somebody else listens at."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        yield other.getsockname()[1]
+
+
+def league_file(folder):
+    path = folder / "league.toml"
+    path.write_text(LEAGUE.replace('command = ["bot"]', 'baseline = "rules"'))
+    return path
+
+
+@pytest.mark.parametrize("command", ["demo", "league", "league metrics", "serve", "serve metrics"])
+def test_a_port_in_use_is_one_line_and_exit_code_2(tmp_path, busy, command):
+    out = tmp_path / "out"
+    config = tmp_path / "server.toml"
+    where = f'listen = "127.0.0.1:{busy}"' if command == "serve" else f'listen = "127.0.0.1:0"\nmetrics_port = {busy}'
+    config.write_text(f'{where}\nstore = "{out}/c.db"\n')
+    arguments = {
+        "demo": ("demo", "--out", out, "--metrics-port", busy),
+        "league": ("league", "run", league_file(tmp_path), "--out", out, "--listen", f"127.0.0.1:{busy}"),
+        "league metrics": ("league", "run", league_file(tmp_path), "--out", out, "--metrics-port", busy),
+        "serve": ("serve", "--config", config),
+        "serve metrics": ("serve", "--config", config),
+    }
+    done = chaodipi(*arguments[command])
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert done.stderr.startswith(f"chaodipi: port {busy} is in use at 127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("listen", "message"),
+    [
+        ("nonsense", "'nonsense' is no address: host:port expected, such as 127.0.0.1:7878"),
+        ("127.0.0.1:99999", "'127.0.0.1:99999' is no address: .*"),
+        ("192.0.2.1:0", "192.0.2.1 is no address of this machine: .*"),
+    ],
+)
+def test_an_address_that_cannot_be_is_one_line_and_exit_code_2(tmp_path, listen, message):
+    done = chaodipi("league", "run", league_file(tmp_path), "--out", tmp_path / "out", "--listen", listen)
+    assert done.returncode == 2
+    assert re.fullmatch(f"chaodipi: {message}\n", done.stderr)
+
+
+def test_a_store_or_folder_that_cannot_be_written_is_one_line_and_exit_code_2(tmp_path):
+    path = league_file(tmp_path)
+    done = chaodipi("league", "run", path, "--out", "/proc/x")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("chaodipi: store /proc/x/chaodipi.db is not writable: ")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "spring").write_text("a file where the league's folder goes")
+    done = chaodipi("league", "run", path, "--out", tmp_path / "out")
+    assert (done.returncode, done.stderr) == (2, f"chaodipi: {tmp_path}/out/spring: File exists\n")
+
+
+def test_a_token_that_the_host_refuses_is_one_line_and_exit_code_2(tmp_path):
+    """As an author sees it who mistyped his token: the host and what is wrong, no traceback."""
+    config = tmp_path / "server.toml"
+    config.write_text(f'listen = "127.0.0.1:0"\nstore = "{tmp_path}/c.db"\n')
+    command = [sys.executable, "-c", "from chaodipi.service.cli import main; main()", "serve", "--config", str(config)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL) as host:
+        try:
+            said = host.stdout.readline()
+            server = re.search(r"serving at (\S+),", said)[1]
+            bot = [sys.executable, "-m", "chaodipi.sdk.cli", "run", "greedy", "--server", server, "--token", "wrong"]
+            done = subprocess.run(bot, capture_output=True, text=True, check=False, timeout=60)
+        finally:
+            host.terminate()
+    assert done.returncode == 2
+    assert re.fullmatch(
+        f"chaodipi-bot: {re.escape(server)} does not accept the token: TOKEN_INVALID: .+\n", done.stderr
+    )

@@ -206,7 +206,7 @@ async def test_a_broken_bot_plays_by_default(caplog: pytest.LogCaptureFixture) -
 async def test_a_refused_token_ends_it_at_once() -> None:
     with pytest.raises(SessionError, match="does not accept the token") as caught:
         await play(SmallHost(), GreedyBot, token="wrong")
-    assert caught.value.exit_code == session_module.EXIT_TOKEN
+    assert caught.value.exit_code == session_module.EXIT_USAGE
 
 
 def test_one_line_for_a_host_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

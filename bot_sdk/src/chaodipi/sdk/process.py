@@ -33,7 +33,7 @@ def run(bot: type[Bot], argv: Sequence[str] | None = None) -> None:
     Play *bot* on the host of the flags or of ``CHAODIPI_SERVER`` and ``CHAODIPI_TOKEN``; never returns.
 
     Ctrl+C or SIGTERM once finishes the running matches, twice leaves at once. Exits with 0 after
-    that, 2 for bad flags, 3 if the host cannot be reached, 4 if it refuses the token, else 1.
+    that, 2 for bad flags or a token that the host refuses, 3 if the host cannot be reached, else 1.
     """
     parser = argparse.ArgumentParser(description=f"Play {bot.__name__} on a Chao Di Pi host.")
     arguments(parser)

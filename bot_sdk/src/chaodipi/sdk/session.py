@@ -35,11 +35,11 @@ __all__ = ["Session", "SessionError"]
 
 log = logging.getLogger("chaodipi.sdk")
 
-EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_UNREACHABLE, EXIT_TOKEN = 0, 1, 2, 3, 4
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_UNREACHABLE = 0, 1, 2, 3
 _BACKOFF_FIRST_S, _BACKOFF_MOST_S = 0.2, 10.0
 _FINAL = {
-    grpc.StatusCode.UNAUTHENTICATED: EXIT_TOKEN,
-    grpc.StatusCode.PERMISSION_DENIED: EXIT_TOKEN,
+    grpc.StatusCode.UNAUTHENTICATED: EXIT_USAGE,
+    grpc.StatusCode.PERMISSION_DENIED: EXIT_USAGE,
     grpc.StatusCode.INVALID_ARGUMENT: EXIT_FAILED,
     grpc.StatusCode.FAILED_PRECONDITION: EXIT_FAILED,
     grpc.StatusCode.UNIMPLEMENTED: EXIT_FAILED,

@@ -31,7 +31,7 @@ class BotExitedError(RuntimeError):
 
 def baseline_command(name: str) -> list[str]:
     """The command of one of our own bots, see :data:`BASELINES`."""
-    return [sys.executable, "-m", f"chaodipi.sdk.baselines.{name}"]
+    return [sys.executable, "-m", "chaodipi.sdk.cli", "run", name]
 
 
 @dataclass(frozen=True, slots=True)

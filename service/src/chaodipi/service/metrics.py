@@ -89,7 +89,7 @@ def serve_metrics(metrics: Metrics, port: int, address: str = "127.0.0.1") -> tu
     try:
         server, thread = start_http_server(port, addr=address, registry=metrics.registry)
     except OSError as error:
-        raise HostError(f"port {port} is in use on {address}: no metrics there ({error.strerror})") from error
+        raise HostError(f"port {port} is in use at {address}: no metrics there") from error
 
     def stop() -> None:
         server.shutdown()

@@ -269,7 +269,10 @@ def main() -> None:
             print("chaodipi: interrupted", file=sys.stderr)
             sys.exit(130)
         if hasattr(error, "format_message"):
-            print(f"chaodipi: {error.format_message()}", file=sys.stderr)
+            if message := error.format_message():  # without one, the help was shown
+                print(f"chaodipi: {message}", file=sys.stderr)
+        elif isinstance(error, OSError) and error.filename is not None:
+            print(f"chaodipi: {error.filename}: {error.strerror}", file=sys.stderr)
         elif _expected(error):
             print(f"chaodipi: {error}", file=sys.stderr)
         else:

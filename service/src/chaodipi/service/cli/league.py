@@ -35,7 +35,7 @@ def run_league(console: Console, path: Path, out: Path, listen: str, metrics_por
         known = store.bot_hashes()
         for bot in league.bots:
             if bot.command is None and bot.name not in known:
-                raise UsageError(f"bot {bot.name!r} has no command and no token: chaodipi bot add {bot.name}")
+                raise UsageError(f"bot {bot.name!r} is remote and has no token: chaodipi bot add {bot.name}")
         row = store.begin_league(
             LeagueRow(
                 name=league.name,

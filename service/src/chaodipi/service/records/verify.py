@@ -75,7 +75,8 @@ class Record:
         try:
             texts = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise RecordError(f"{path}: cannot be read: {error}") from error
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+            raise RecordError(f"{path}: cannot be read: {reason}") from error
         lines: list[dict[str, Any]] = []
         for number, text in enumerate(texts, 1):
             try:

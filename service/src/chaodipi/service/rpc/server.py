@@ -1,5 +1,8 @@
 """The gRPC server: services, health, reflection, and the settings that keep streams alive."""
 
+import errno
+import socket
+
 import grpc
 from chaodipi.service.host.errors import HostError
 from chaodipi.service.host.host import Host
@@ -59,15 +62,42 @@ async def start_server(
         await servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
     host.on_drain(servicer.enter_graceful_shutdown)
     reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
-    port_text = address.rpartition(":")[2]
+    _check_address(address)
     try:
         if credentials is None:
             port = server.add_insecure_port(address)
         else:
             port = server.add_secure_port(address, credentials)
     except RuntimeError as error:
-        raise HostError(f"port {port_text} is in use, or {address} is no address of this machine") from error
+        raise HostError(f"cannot serve at {address}: it is in use, or no address of this machine") from error
     if port == 0:
-        raise HostError(f"port {port_text} is in use, or {address} is no address of this machine")
+        raise HostError(f"cannot serve at {address}: it is in use, or no address of this machine")
     await server.start()
     return server, port
+
+
+def _check_address(address: str) -> None:
+    """
+    Try *address*, so that what is wrong with it is known by name; gRPC only logs it.
+
+    Raises:
+        HostError: no address, not of this machine, or in use; the operator's mistake.
+    """
+    name, colon, port_text = address.rpartition(":")
+    if not colon or not port_text.isdecimal() or int(port_text) > 65535:
+        raise HostError(f"{address!r} is no address: host:port expected, such as 127.0.0.1:7878")
+    try:
+        found = socket.getaddrinfo(name.strip("[]"), int(port_text), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except socket.gaierror as error:
+        raise HostError(f"{address}: no such host: {error.strerror}") from error
+    family, kind, protocol, _, place = found[0]
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(place)
+        except PermissionError as error:
+            raise HostError(f"port {port_text} at {name} needs rights that this process lacks") from error
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise HostError(f"port {port_text} is in use at {name}") from error
+            raise HostError(f"{name} is no address of this machine: {error.strerror}") from error

@@ -14,14 +14,14 @@
     stage = 100
 
     [time]                    # optional
-    play_ms = 2000
+    play_ms = 2000            # and bury_ms, ready_ms, attempts, max_faults
 
     [limits]                  # optional: of every launched bot; 0: none
     memory_mb = 4096          # and cpu_s, processes, file_mb, log_kb
 
     [[bots]]
     name = "alpha"
-    command = ["python", "alpha.py"]   # or: baseline = "greedy"; neither: it connects by itself
+    command = ["python", "alpha.py"]   # or: baseline = "greedy"; or: remote = true, it connects by itself
     nonce = "..."                      # optional: its owner's share in the seeds
 
     [[teams]]                 # optional; without teams every bot is an entry in both seats
@@ -53,7 +53,9 @@ _TOP: dict[str, type] = {
 }  # fmt: skip
 _TIME: dict[str, type] = dict.fromkeys(("play_ms", "bury_ms", "ready_ms", "attempts", "max_faults"), int)
 _LIMITS: dict[str, type] = dict.fromkeys((field.name for field in fields(Limits)), int)
-_BOT: dict[str, type] = {"name": str, "command": list, "baseline": str, "nonce": str}
+_BOT: dict[str, type] = {"name": str, "command": list, "baseline": str, "remote": bool, "nonce": str}
+_WAYS = ("command", "baseline", "remote")
+"""How a bot comes to play; exactly one of them."""
 _TEAM: dict[str, type] = {"name": str, "bots": list}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+]{0,31}")
 
@@ -140,11 +142,20 @@ def load_league(path: Path) -> LeagueFile:
         seed=values.get("seed"),
         shared_boards=values.get("shared_boards", False),
         tables_in_flight=values.get("tables_in_flight", 16),
-        time=TimeControl(**file.take(values.get("time", {}), _TIME, "time")),
+        time=_time(file, values.get("time", {})),
         limits=_limits(file, values.get("limits", {})),
         bots=bots,
         entries=_entries(file, values, bots),
     )
+
+
+def _time(file: TomlFile, table: dict[str, Any]) -> TimeControl:
+    taken = file.take(table, _TIME, "time")
+    for key, value in taken.items():
+        least = 0 if key == "max_faults" else 1
+        if value < least:
+            raise file.error(f"{key} = {value} in [time]: {least} or more", key, "time")
+    return TimeControl(**taken)
 
 
 def _ruleset(file: TomlFile, values: dict[str, Any]) -> Ruleset:
@@ -185,6 +196,10 @@ def _bots(file: TomlFile, lines: list[Any]) -> tuple[BotLine, ...]:
         if name in [bot.name for bot in bots]:
             raise file.error(f"bot {name!r} stands twice", "name", "bots", nth)
         command: tuple[str, ...] | None = None
+        ways = [way for way in _WAYS if taken.get(way, False) is not False]
+        if len(ways) != 1:
+            text = f"bot {name!r} needs one of command, baseline, remote = true; here: {' and '.join(ways) or 'none'}"
+            raise file.error(text, ways[-1] if ways else "name", "bots", nth)
         if "baseline" in taken:
             if taken["baseline"] not in BASELINES:
                 known = ", ".join(BASELINES)
