@@ -81,3 +81,12 @@ def test_the_chinese_readme_shows_the_same_blocks() -> None:
 
     assert blocks.findall(chinese) == blocks.findall(README)
     assert "(README.zh-CN.md)" in README and "(README.md)" in chinese
+
+
+def test_the_fragments_are_headings() -> None:
+    """Links into the same page name a heading of it, as GitHub writes its anchor."""
+    for page in (ROOT / "docs").glob("*.md"):
+        text = page.read_text("utf-8")
+        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+        assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= anchors, page.name

@@ -22,6 +22,74 @@ def test_example_is_answered_as_printed(line: Line) -> None:
         pytest.fail(report(line, found), pytrace=False)
 
 
+WRONG = """
+| preset | level | trump | cards | order, highest first |
+| --- | --- | --- | --- | --- |
+| `ming_chao` | 8 | S | `H5 rj` | `rj > H5` |
+
+| preset | level | trump | cards | one tractor? |
+| --- | --- | --- | --- | --- |
+| `ming_chao` | 8 | S | `H7 H7 H9 H9` | yes |
+
+| preset | level | trump | cards | pattern |
+| --- | --- | --- | --- | --- |
+| `ming_chao` | 8 | S | `HA HA` | single `HA` + single `HA` |
+
+| preset | level | trump | thrown | others hold | outcome |
+| --- | --- | --- | --- | --- | --- |
+| `ming_chao` | 8 | S | `HA HK` | `HK` / – / – | fails: `HK` |
+
+| preset | level | trump | led | hand | legal | illegal |
+| --- | --- | --- | --- | --- | --- | --- |
+| `ming_chao` | 8 | S | `HA` | `H3 S3` | `S3` | `H3` |
+
+| preset | level | trump | trick | winner |
+| --- | --- | --- | --- | --- |
+| `ming_chao` | 8 | S | `HA` · `S3` | seat 0 |
+
+| preset | level | trump | winning play | multiplier |
+| --- | --- | --- | --- | --- |
+| `ming_chao` | 8 | S | `SA SA` | ×2 |
+
+| preset | score | outcome |
+| --- | --- | --- |
+| `ming_chao` | 40 | dealer side +2 |
+
+| preset | score | each of the dealer side | each catcher |
+| --- | --- | --- | --- |
+| `ming_chao` | 40 | +3 | −2 |
+
+| preset | dealer side on | catchers on | score | more | stage next | dealer side after | catchers after |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| `ming_chao` | 5 | 8 | 40 | | dealer side | 7 | 8 |
+
+```deal
+ming_chao, level 8, dealer 0
+0 shows D8                refused
+```
+
+```deal
+ming_chao, level 8, dealer 0
+0 shows D8
+=> trump S
+```
+"""
+
+
+def test_a_wrong_answer_is_noticed_in_every_form() -> None:
+    """Each of these examples says what the judge does not."""
+    lines = rule_book.examples_of(WRONG)
+
+    assert len(lines) == 13
+    assert [line["id"] for line in lines if not mistakes(line)] == []
+
+
+def test_a_misspelt_heading_is_an_error() -> None:
+    """A table that names presets cannot drop out of the test unnoticed."""
+    with pytest.raises(AssertionError, match="no example has the headings"):
+        rule_book.examples_of(WRONG.replace("winner", "winers"))
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_preset_has_examples(language: str) -> None:
     """No preset is left without a worked example."""

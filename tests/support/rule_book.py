@@ -89,11 +89,15 @@ def _english(text: str, words: Mapping[str, str]) -> str:
 
 def examples(language: str) -> list[Line]:
     """Every example of a book as lines, also those of presets that are not played yet."""
-    text = read(language)
+    return [{**line, "id": f"{language}:{line['id']}"} for line in examples_of(read(language))]
+
+
+def examples_of(text: str) -> list[Line]:
+    """Every example of *text*; the id is the number of its line in it."""
     found = [line for table in tables(text) for line in _table_lines(table)]
     for match in re.finditer(r"^```deal\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         found.append(_script(match[1].splitlines(), text.count("\n", 0, match.start()) + 2))
-    return [{**line, "id": f"{language}:{line['id']}"} for line in found]
+    return found
 
 
 def played(lines: list[Line]) -> list[Line]:
@@ -185,20 +189,24 @@ def _steps(row: Row) -> Asked:
     side, steps = row["outcome"].rsplit(" ", 1)
     stage = {"dealer side": "dealer", "catchers": "catchers"}[side]
     positions = {"dealer": {"level": "5"}, "catchers": {"level": "5"}}
-    ask = {"op": "settle", "dealer": 0, "score": int(row["score"]), "positions": positions}
+    ask = {"op": "settle", "dealer": 0, "score": _number(row["score"]), "positions": positions}
     yield ask, {"stage": stage, "steps": {stage: int(steps)}}
 
 
 def _payout(row: Row) -> Asked:
     positions = {"dealer": {"level": "5"}, "catchers": {"level": "5"}}
-    ask = {"op": "settle", "dealer": 0, "score": int(row["score"]), "positions": positions}
+    ask = {"op": "settle", "dealer": 0, "score": _number(row["score"]), "positions": positions}
     pay = {"dealer": row["each of the dealer side"], "catchers": row["each catcher"]}
-    yield ask, {"payout": {side: int(text.replace("−", "-")) for side, text in pay.items()}}
+    yield ask, {"payout": {side: _number(text) for side, text in pay.items()}}
+
+
+def _number(text: str) -> int:
+    return int(text.replace("−", "-"))
 
 
 def _settle(row: Row) -> Asked:
     positions = {"dealer": _position(row["dealer side on"]), "catchers": _position(row["catchers on"])}
-    ask: dict[str, Any] = {"op": "settle", "dealer": 0, "score": int(row["score"]), "positions": positions}
+    ask: dict[str, Any] = {"op": "settle", "dealer": 0, "score": _number(row["score"]), "positions": positions}
     for part in filter(None, row["more"].split(", ")):
         if found := re.fullmatch(r"(dealer side's )?last play ?(.+)", part):
             ask |= {"winner_side": "dealer" if found[1] else "catchers", "last_play": found[2], "trump": "S"}
@@ -267,11 +275,16 @@ def _script(lines: list[str], at: int) -> Line:
         elif order.startswith("hand "):
             seat, _, cards = order.removeprefix("hand ").partition(": ")
             given[seat] = Counter(cards.split())
+        elif order.startswith("bottom "):
+            bottom = order.removeprefix("bottom ")
         elif order.startswith("start: "):
             ask["from"] = dict(_start(part) for part in order.removeprefix("start: ").split(", "))
         elif order == "window closes":
             actions.append(["close"])
             results.append({"accepted": True})
+        elif found := re.fullmatch(r"([0-3]) times out, (?:buries|plays) (.+)", order):
+            actions.append([int(found[1]), "timeout"])
+            results.append({"accepted": True, "played": found[2].split()})
         else:
             action = _action(order, bottom)
             seat = str(action[0])
@@ -347,7 +360,7 @@ def _end(part: str) -> tuple[str, Any]:
         return name, True
     if word in ("asked", "order"):
         return name, [int(seat) for seat in value.split()]
-    if word == "returned":
+    if word in ("returned", "table"):
         seat, _, cards = value.partition(" ")
         return name, [[int(seat), cards.split()]]
     return name, int(value) if value.lstrip("-").isdigit() and word != "trump" else value

@@ -26,7 +26,7 @@ SCRIPT = {
     "手牌": "hand", "开始": "start", "首家": "leader", "亮": "shows", "炒": "stirs", "扣": "buries", "不炒": "passes",
     "出": "plays", "出牌": "play", "定": "naming", "回头望": "looking back", "停亮": "window closes", "不准": "refused",
     "主": "trump", "问过": "asked", "底在": "owner", "该": "next", "阶段": "phase", "倍": "stake", "分": "score",
-    "收回": "returned", "次序": "order", "重发": "redeal",
+    "收回": "returned", "桌上": "table", "底牌": "bottom", "超时": "times out", "次序": "order", "重发": "redeal",
 }  # fmt: skip
 """Words of the blocks that play a deal."""
 
