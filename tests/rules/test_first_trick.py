@@ -347,6 +347,24 @@ def test_a_position_after_a_stir_goes_on_with_the_last_burier() -> None:
     assert (deal.phase, deal.to_act) == (Phase.LEAD, 0)
 
 
+def test_a_barred_dealer_is_passed_over() -> None:
+    """Only a stacked position has another burier and no stir: the dealer, whose showing stands, has no turn."""
+    hands = {Seat(seat): parse_cards(text) for seat, text in HANDS.items()}
+    deal = Deal.from_position(
+        RULES,
+        hands,
+        dealer=Seat.S0,
+        levels=(Rank.SIX, Rank.SIX),
+        phase=Phase.LEAD,
+        standing=(Seat.S0, parse_cards("D6"), ShowKind.DECLARATION, None),
+        bottom_owner=Seat.S2,
+    )
+    run(deal, (0, play("HA")), (2, play("H3")), (3, play("H4")))
+    assert (deal.to_act, deal.allowed_kinds) == (1, (ActionKind.SHOW, ActionKind.PLAY))
+    run(deal, (1, play("H3")))
+    assert len(deal.view.tricks) == 1
+
+
 def test_a_position_in_the_middle_of_a_deal_has_no_stirring() -> None:
     """A score, another leader or tricks that are left without a showing: not the first trick."""
     hands = {Seat(seat): parse_cards(text) for seat, text in HANDS.items()}

@@ -482,6 +482,8 @@ class View:
             return
         # Only a stacked position has a lead after a stir: who stirred last plays next, as after his burying.
         following = owner if len(self.trick) == 1 and owner != seat else seat.next
+        if following != owner and self._has_played(following) and not self.may_stir(following):
+            following = following.next
         self.to_act = None if following == owner and self._has_played(owner) else following
         if self.to_act is not None and self.may_stir(self.to_act):
             self.asked.append(self.to_act)
