@@ -4,14 +4,17 @@ import json
 from dataclasses import replace
 
 import pytest
-from chaodipi.engine.cards import SEATS
+from chaodipi.engine.actions import Play
+from chaodipi.engine.cards import SEATS, Seat
+from chaodipi.engine.events import Phase
 from chaodipi.engine.ruleset import resolve
 from chaodipi.service.boards.board import Secrets
+from chaodipi.service.cli.replay import verify_files
 from chaodipi.service.match.machine import TableMachine
 from chaodipi.service.match.table import TimeControl
-from chaodipi.service.records.record import chained, record_name, write_record
+from chaodipi.service.records.record import action_from_json, canonical, chained, record_name, write_record
 from chaodipi.service.records.show import show
-from chaodipi.service.records.verify import RecordError, verify
+from chaodipi.service.records.verify import Record, RecordError, verify
 from chaodipi.service.scheduler.league import play_league, results_json
 from chaodipi.service.scheduler.schedule import Entry, Plan, round_robin
 
@@ -30,12 +33,12 @@ async def played(folder, in_flight=8, plan=PLAN):
 
 @pytest.fixture
 async def league(tmp_path):
-    return tmp_path, await played(tmp_path)
+    return tmp_path, await played(tmp_path / "records")
 
 
 async def test_true_records_verify(league):
     folder, results = league
-    records = sorted(folder.glob("*.jsonl"))
+    records = sorted((folder / "records").glob("*.jsonl"))
     assert len(records) == 6
     assert [found for path in records for found in verify(path, results)] == []
 
@@ -61,69 +64,117 @@ async def test_shared_boards_are_revealed_only_after_all_their_tables(tmp_path):
     assert seen == [6] * 6
 
 
-def change_play(lines):
-    """A card of the first play becomes one that is not held."""
-    at = next(i for i, line in enumerate(lines) if line.get("action", {}).get("kind") == "play")
-    held = lines[at]["action"]["cards"].split()
-    lines[at]["action"]["cards"] = " ".join(["rj"] * 3 if held[0] != "rj" else ["bj"] * 3)
+def follows(path):
+    """Line number, deal before the decision and seat, of every single card that followed."""
+    record = Record.read(path)
+    deal = record.deal(record.board(record.ruleset()), 0)
+    for number, line in record.numbered:
+        if deal.setup.redeals != line["redeals"]:
+            deal = record.deal(record.board(record.ruleset()), line["redeals"])
+        action = action_from_json(line["action"])
+        if deal.phase == Phase.FOLLOW and len(action.cards) == 1:
+            yield number, deal, Seat(line["seat"])
+        deal.act(Seat(line["seat"]), action)
 
 
-def break_follow(lines):
-    """The second play of the first trick contributes too few cards."""
-    plays = [line for line in lines if line.get("action", {}).get("kind") == "play"]
-    bury = next(line for line in lines if line.get("action", {}).get("kind") == "bury")
-    bury["action"]["cards"] = bury["action"]["cards"].rsplit(" ", 1)[0]
-    assert plays
+def plant_card(path, lines):
+    """A card that the seat does not hold takes the place of one that it played."""
+    number, deal, seat = next(follows(path))
+    other = next(card for card in deal.view.hands[seat.next] if card not in deal.view.hands[seat])
+    lines[number - 1]["action"]["cards"] = other.text
+    return number, f"seat {int(seat)} does not hold {other.text}"
 
 
-def wrong_score(lines):
+def plant_play(path, lines):
+    """A card that the seat holds, and that may not follow, takes the place of one that it played."""
+    for number, deal, seat in follows(path):
+        for card in deal.view.hands[seat]:
+            if not deal.can(seat, Play((card,))):
+                lines[number - 1]["action"]["cards"] = card.text
+                return number, f"seat {int(seat)}: MUST_FOLLOW_SUIT: "
+    raise AssertionError("every follower was free")
+
+
+def plant_bury(_path, lines):
+    """A card less is buried."""
+    at = next(i for i, line in enumerate(lines) if line.get("action", {}).get("kind") == "bury")
+    lines[at]["action"]["cards"] = lines[at]["action"]["cards"].rsplit(" ", 1)[0]
+    return at + 1, "BURY_COUNT"
+
+
+def plant_score(_path, lines):
     lines[-1]["score"] += 10
+    return len(lines), f"score {lines[-1]['score']}; played again: {lines[-1]['score'] - 10}"
 
 
-def wrong_settlement(lines):
+def plant_settlement(_path, lines):
     lines[-1]["settlement"]["steps"] = [9, 9]
+    return len(lines), "settlement.steps [9, 9]; settled again: "
 
 
-def wrong_seed(lines):
+def plant_seed(_path, lines):
     lines[-1]["board_seeds"][0] = "00" * 32
+    return len(lines), "the revealed board seed is not the one committed to in line 1"
 
 
-def swapped(lines):
+def plant_order(_path, lines):
     lines[3], lines[4] = lines[4], lines[3]
+    return 4, "decision 2 expected here, found 3"
 
 
-def dropped(lines):
+def plant_turn(_path, lines):
+    """Two decisions change places, renumbered to hide it."""
+    at = next(i for i, line in enumerate(lines) if line.get("action", {}).get("kind") == "play")
+    one, two = lines[at], lines[at + 1]
+    one["seq"], two["seq"] = two["seq"], one["seq"]
+    lines[at], lines[at + 1] = two, one
+    return at + 1, f"seat {two['seat']} acts, but seat {one['seat']} was to act"
+
+
+def plant_gap(_path, lines):
     del lines[-2]
+    return len(lines), "the result says played, but the deal is not at its end"
 
 
-def wrong_level(lines):
+def plant_board(_path, lines):
     lines[0]["first_drawer"] = (lines[0]["first_drawer"] + 1) % 4
+    return 1, "board 0 of this league has another dealer, first drawer or level"
 
 
-@pytest.mark.parametrize(
-    ("change", "kind"),
-    [
-        (change_play, "card"),
-        (break_follow, "play"),
-        (wrong_score, "score"),
-        (wrong_settlement, "score"),
-        (wrong_seed, "seed"),
-        (swapped, "order"),
-        (dropped, "order"),
-        (wrong_level, "board"),
-    ],
-)
-async def test_every_change_is_named_even_if_the_chain_was_made_anew(league, change, kind):
+PLANTED = [
+    (plant_card, "card"),
+    (plant_play, "play"),
+    (plant_bury, "play"),
+    (plant_score, "score"),
+    (plant_settlement, "score"),
+    (plant_seed, "seed"),
+    (plant_order, "order"),
+    (plant_turn, "order"),
+    (plant_gap, "order"),
+    (plant_board, "board"),
+]
+
+
+@pytest.mark.parametrize("anew", [True, False], ids=["chained-anew", "chain-as-it-was"])
+@pytest.mark.parametrize(("plant", "kind"), PLANTED)
+async def test_every_planted_change_is_named_with_its_line_and_reason(league, plant, kind, anew, capsys):
+    """One change each; the command fails with the reason, whether the chain was made anew to hide it or not."""
     folder, results = league
-    path = folder / record_name("t/00000/low-shower/1")
+    path = folder / "records" / record_name("t/00000/low-shower/1")
+    (folder / "results.json").write_text(json.dumps(results))
     lines = [json.loads(text) for text in path.read_text().splitlines()]
-    for line in lines:
-        del line["chain"]
-    change(lines)
-    path.write_text(chained(iter(lines)))
-    kinds = {found.kind for found in verify(path, results)}
-    assert kind in kinds
-    assert "chain" not in kinds
+    number, text = plant(path, lines)
+    if anew:
+        path.write_text(chained({key: line[key] for key in line if key != "chain"} for line in lines))
+    else:
+        path.write_text("".join(canonical(line) + "\n" for line in lines))
+
+    assert not verify_files([path])
+    said = capsys.readouterr().out
+    assert f"{path}: line {number}: {kind}: " in said
+    assert text in next(line for line in said.splitlines() if f"line {number}: {kind}: " in line and text in line)
+    assert (": chain: " in said) == (not anew)
+    assert said.endswith("1 records, 0 match, 1 do not (with the league's seed)\n")
 
 
 @pytest.fixture
@@ -182,7 +233,7 @@ def test_a_played_table_called_a_forfeit_is_named(forfeit):
 
 async def test_a_change_breaks_the_chain(league):
     folder, results = league
-    path = folder / record_name("t/00000/low-shower/1")
+    path = folder / "records" / record_name("t/00000/low-shower/1")
     text = path.read_text()
     path.write_text(text.replace('"bots":["low"', '"bots":["xxx"', 1))
     assert [str(found) for found in verify(path, results)] == [
@@ -228,7 +279,7 @@ async def test_stirs_in_the_first_trick_stand_in_the_record_and_are_shown(tmp_pa
 
 async def test_show_reads_like_a_deal(league):
     folder, _ = league
-    text = "\n".join(show(folder / record_name("t/00000/low-shower/1")))
+    text = "\n".join(show(folder / "records" / record_name("t/00000/low-shower/1")))
     assert "seats    0: low  1: shower  2: low  3: shower" in text
     assert "trick  1 " in text
     assert "result   played, catchers" in text
