@@ -1,11 +1,14 @@
 """The tree can be built, published and moved: one namespace, one version, no trace of the machine it was made on."""
 
+import ast
 import importlib.metadata
+import re
 import subprocess
 import sys
 import tomllib
 import venv
 import zipfile
+from collections.abc import Mapping
 from email.parser import Parser
 from pathlib import Path
 
@@ -83,6 +86,29 @@ def test_the_sdk_asks_for_little() -> None:
     """Health and reflection would force a protobuf runtime on the bot; the server's libraries stay with the server."""
     needs = {need for folder in ("proto", "bot_sdk") for need in PROJECTS[folder]["dependencies"]}
     assert {need for need in needs if not need.startswith("chaodipi-")} == {"grpcio>=1.62.3,<2", "protobuf>=4.25.1,<9"}
+
+
+@pytest.mark.parametrize("folder", NAMESPACES)
+def test_what_is_declared_is_what_is_imported(folder: str) -> None:
+    """Nobody installs a library that nothing imports, or misses one that something does."""
+    providers = importlib.metadata.packages_distributions()
+    declared = {re.split(r"[\[<>=~! ]", need)[0].lower() for need in PROJECTS[folder]["dependencies"]}
+    imported = set()
+    for path in NAMESPACES[folder].rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            tops = {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"chaodipi"}
+            imported |= {re.sub(r"[_.]", "-", provider.lower()) for top in tops for provider in owners(providers, top)}
+    assert {name for name in declared if not name.startswith("chaodipi-")} == imported
+
+
+def owners(providers: Mapping[str, list[str]], top: str) -> list[str]:
+    """Who ships the package *top*; ``google`` is a namespace that protobuf shares with others."""
+    return ["protobuf"] if top == "google" else sorted(set(providers[top]))
 
 
 def test_the_lock_has_a_hash_for_each_pin() -> None:
