@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: setup demo test lint protos baseline strength rules-coverage fuzz clean
+.PHONY: setup demo test lint protos baseline strength rules-coverage rules-mutants fuzz clean
 
 setup:
 	@$(PYTHON) deploy/tools/setup_env.py
@@ -42,6 +42,10 @@ rules-coverage: setup
 # Random and mutated frames against a host: `make fuzz`, or `make fuzz COUNT=100000`.
 fuzz: setup
 	$(BIN)/python -m tests.fuzz.fuzzer $(or $(COUNT),1000000)
+
+# One value of a preset changed at a time: fails where no position notices. `make rules-mutants PRESET=huanle_2`.
+rules-mutants: setup
+	$(BIN)/python -m tests.support.rules_mutants $(PRESET)
 
 clean:
 	rm -rf .venv .cache out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
