@@ -12,49 +12,68 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 class Metrics:
     """
-    What the host counts.
+    What the host counts. Labels are bounded: bots, phases, kinds, methods; never a match or a session.
 
     Attributes:
         registry: Holds these metrics and no others.
     """
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        self._decisions = Counter("chaodipi_decisions", "Accepted answers", ["bot", "phase"], registry=registry)
-        self._latency = Histogram(
-            "chaodipi_decision_seconds",
-            "Time from a request to the answer that was accepted, the network included",
-            ["phase"],
-            buckets=_SECONDS,
-            registry=registry,
+        self.registry = CollectorRegistry()
+        self._decisions = self._counter("decisions", "Accepted answers", "bot", "phase")
+        self._latency = self._histogram(
+            "decision_seconds", "Time from a request to its accepted answer, the network included", "bot", "phase"
         )
-        self._faults = Counter("chaodipi_faults", "Faults of bots", ["bot", "kind"], registry=registry)
-        self._in_flight = Gauge("chaodipi_tables_in_flight", "Tables that are being played", registry=registry)
-        self._tables = Counter("chaodipi_tables", "Tables that are over", ["ending"], registry=registry)
-        self._frames = Counter("chaodipi_frames", "Frames of sessions", ["direction"], registry=registry)
-        self._messages = Counter("chaodipi_messages", "Messages in frames", ["direction"], registry=registry)
-        self._sessions = Gauge("chaodipi_sessions", "Open sessions", registry=registry)
+        self._faults = self._counter("faults", "Faults of bots", "bot", "kind")
+        self._late = self._counter("late_answers", "Answers to decisions that were closed already", "bot")
+        self._in_flight = self._gauge("tables_in_flight", "Tables that are being played")
+        self._tables = self._counter("tables", "Tables that are over", "ending")
+        self._pairs = self._counter("pairs", "Pairs of tables that are over and saved")
+        self._reruns = self._counter("reruns", "Pairs that are played again because of a fault of the host")
+        self._frames = self._counter("frames", "Frames of sessions", "direction")
+        self._messages = self._counter("messages", "Messages in frames", "direction")
+        self._sessions = self._gauge("sessions", "Open sessions")
+        self._resumes = self._counter("resumes", "Seats that went on in a new session", "bot")
+        self._queued = self._gauge("queued_messages", "Messages that wait for the slowest session to be read")
+        self._bot_lag = self._gauge("bot_loop_lag_seconds", "How late a bot's event loop was, by its last pong", "bot")
+        self._loop_lag = self._histogram("loop_lag_seconds", "How late the host's event loop was")
+        self._store = self._histogram("store_seconds", "Time for one write of results")
+        self._calls = self._counter("calls", "Calls that are over", "method", "reason")
         # Looking a label up is slower than counting: both are on the path of every decision.
         self._in = (self._frames.labels("in"), self._messages.labels("in"))
         self._out = (self._frames.labels("out"), self._messages.labels("out"))
         self._known: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
 
+    def _counter(self, name: str, what: str, *labels: str) -> Counter:
+        return Counter(f"chaodipi_{name}", what, labels, registry=self.registry)
+
+    def _gauge(self, name: str, what: str, *labels: str) -> Gauge:
+        return Gauge(f"chaodipi_{name}", what, labels, registry=self.registry)
+
+    def _histogram(self, name: str, what: str, *labels: str) -> Histogram:
+        return Histogram(f"chaodipi_{name}", what, labels, buckets=_SECONDS, registry=self.registry)
+
     def text(self) -> str:
         """All counts as they are now, in the text format that ``/metrics`` serves."""
         return generate_latest(self.registry).decode()
+
+    # ---- play
 
     def decided(self, bot: str, phase: str, think_ms: int) -> None:
         """*bot* gave an accepted answer in *phase*, *think_ms* after it was asked."""
         known = self._known.get((bot, phase))
         if known is None:
             name = phase.lower()
-            known = self._known[bot, phase] = (self._decisions.labels(bot, name), self._latency.labels(name))
+            known = self._known[bot, phase] = (self._decisions.labels(bot, name), self._latency.labels(bot, name))
         known[0].inc()
         known[1].observe(think_ms / 1000)
 
     def fault(self, bot: str, kind: str, count: int = 1) -> None:
         """*bot* committed *count* faults of *kind*."""
         self._faults.labels(bot, kind).inc(count)
+
+    def late_answer(self, bot: str) -> None:
+        self._late.labels(bot).inc()
 
     def table_started(self) -> None:
         self._in_flight.inc()
@@ -64,11 +83,30 @@ class Metrics:
         self._in_flight.dec()
         self._tables.labels(ending).inc()
 
+    def pair_saved(self) -> None:
+        self._pairs.inc()
+
+    def pair_rerun(self) -> None:
+        """A pair had a fault of the host and is played again."""
+        self._reruns.inc()
+
+    # ---- sessions and calls
+
     def session_opened(self) -> None:
         self._sessions.inc()
 
     def session_closed(self) -> None:
         self._sessions.dec()
+
+    def seat_resumed(self, bot: str) -> None:
+        self._resumes.labels(bot).inc()
+
+    def watch_queue(self, longest: Callable[[], int]) -> None:
+        """Ask *longest* for the longest queue of a session whenever the metrics are read."""
+        self._queued.set_function(longest)
+
+    def bot_lag(self, bot: str, lag_ms: int) -> None:
+        self._bot_lag.labels(bot).set(lag_ms / 1000)
 
     def frame_in(self, messages: int) -> None:
         self._in[0].inc()
@@ -77,6 +115,19 @@ class Metrics:
     def frame_out(self, messages: int) -> None:
         self._out[0].inc()
         self._out[1].inc(messages)
+
+    def call_ended(self, method: str, reason: str) -> None:
+        """A call of *method* (``Service/Method``) is over: OK, or the reason of its refusal."""
+        self._calls.labels(method, reason).inc()
+
+    # ---- the host itself
+
+    def loop_lag(self, seconds: float) -> None:
+        self._loop_lag.observe(seconds)
+
+    def stored(self, seconds: float) -> None:
+        """One write of results took so long."""
+        self._store.observe(seconds)
 
 
 def serve_metrics(metrics: Metrics, port: int, address: str = "127.0.0.1") -> tuple[int, Callable[[], None]]:

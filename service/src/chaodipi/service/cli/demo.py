@@ -108,8 +108,8 @@ async def _play(console: Console, plan: Plan, launcher: Launcher, out: Path, met
         console.print(f"bots at {hosted.server}, metrics at {hosted.metrics_url}", soft_wrap=True)
         for name in names:
             launcher.start(name, baseline_command(name), hosted.server, tokens[name])
-        outcomes = await watched(console, plan, hosted.host, launcher, names, out / "records")
-        (out / "metrics.prom").write_text(hosted.metrics_text(), encoding="utf-8")
+        outcomes = await watched(console, plan, hosted, launcher, names, out / "records")
+        (out / "metrics.prom").write_text(hosted.metrics.text(), encoding="utf-8")
         return outcomes
 
 
@@ -120,7 +120,7 @@ async def _nothing(_played: PlayedPair) -> None:
 async def watched(
     console: Console,
     plan: Plan,
-    host: hosting.OpenHost,
+    hosted: hosting.Hosted,
     launcher: Launcher,
     names: list[str],
     records: Path,
@@ -132,12 +132,26 @@ async def watched(
 ) -> list[PairOutcome]:
     """Play *plan* while every launched bot is alive; BotExitedError as soon as one is not."""
 
+    metrics = hosted.metrics
+
     async def league() -> list[PairOutcome]:
         with pair_progress(console, plan.pair_count, len(done or {})) as progress:
-            await host.wait_for_bots(names, wait_s)
+            await hosted.host.wait_for_bots(names, wait_s)
             progress.begin()
+
+            def saved(outcome: PairOutcome) -> None:
+                metrics.pair_saved()
+                progress.add(outcome)
+
             return await play_league(
-                plan, host, records, done=done, save=save, on_outcome=progress.add, tables_in_flight=tables_in_flight
+                plan,
+                hosted.host,
+                records,
+                done=done,
+                save=save,
+                on_outcome=saved,
+                on_rerun=lambda _pair: metrics.pair_rerun(),
+                tables_in_flight=tables_in_flight,
             )
 
     return await hosting.unless(launcher.watch(), league())

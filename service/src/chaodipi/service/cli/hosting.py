@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from chaodipi.service.match.table import TableResult, TableSpec
+from chaodipi.service.metrics import Metrics, serve_metrics
 
 __all__ = ["Hosted", "OpenHost", "open_host", "unless"]
 
@@ -35,13 +36,13 @@ class Hosted:
     Attributes:
         server: ``host:port`` at which bots reach it.
         metrics_url: Where its metrics are shown; "" if nowhere.
-        metrics_text: Its metrics as they are now.
+        metrics: What it counts.
     """
 
     host: OpenHost
     server: str
     metrics_url: str
-    metrics_text: Callable[[], str]
+    metrics: Metrics
 
 
 @contextlib.asynccontextmanager
@@ -58,7 +59,6 @@ async def open_host(
         HostError: a port is in use.
     """
     from chaodipi.service.host.host import Host
-    from chaodipi.service.metrics import serve_metrics
     from chaodipi.service.rpc.server import start_server
 
     host = Host(token_hashes)
@@ -70,7 +70,7 @@ async def open_host(
     try:
         server, port = await start_server(host, listen)
         try:
-            yield Hosted(host, f"{listen.rpartition(':')[0]}:{port}", metrics_url, host.metrics.text)
+            yield Hosted(host, f"{listen.rpartition(':')[0]}:{port}", metrics_url, host.metrics)
         finally:
             await host.stop(_STOP_S)
             await server.stop(_STOP_S)

@@ -90,7 +90,10 @@ async def _play(
     launched = {bot.name: random_bytes.token_urlsafe(24) for bot in league.bots if bot.command is not None}
     hashes = {name: text for name, text in store.bot_hashes().items() if name in playing and name not in launched}
     hashes |= {name: hash_token(token) for name, token in launched.items()}
-    async with hosting.open_host(hashes, listen, metrics_port) as hosted, Writer(store) as writer:
+    async with (
+        hosting.open_host(hashes, listen, metrics_port) as hosted,
+        Writer(store, hosted.metrics.stored) as writer,
+    ):
         console.print(f"bots at {hosted.server}, metrics at {hosted.metrics_url}", soft_wrap=True)
         for bot in league.bots:
             if bot.command is not None and bot.name in playing:
@@ -102,7 +105,7 @@ async def _play(
         return await watched(
             console,
             plan,
-            hosted.host,
+            hosted,
             launcher,
             sorted(playing),
             folder / "records",

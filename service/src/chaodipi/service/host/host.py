@@ -21,6 +21,7 @@ log = structlog.get_logger("chaodipi.host")
 
 MAX_TABLES = 4096
 PING_INTERVAL_MS = 5_000
+PROBES_A_PING = 10
 
 
 class Host:
@@ -62,6 +63,7 @@ class Host:
         self._draining = False
         self._on_drain: list[Callable[[], Awaitable[None]]] = []
         self._stopped = asyncio.Event()
+        self.metrics.watch_queue(lambda: max((s.queued for s in self._all_sessions()), default=0))
         for name, token_hash in (tokens or {}).items():
             self.add_bot(name, token_hash)
 
@@ -84,7 +86,7 @@ class Host:
         for grant in grants:
             self._tokens.set(grant)
         now = self._wall_clock()
-        for session in [s for sessions in self._sessions.values() for s in sessions]:
+        for session in self._all_sessions():
             try:
                 self._tokens.check_hash(session.token_hash, now)
             except SessionRefused as error:
@@ -139,6 +141,9 @@ class Host:
             raise HostError(f"not connected after {timeout:g} s: {', '.join(missing())}") from None
 
     # ---- sessions
+
+    def _all_sessions(self) -> list[Session]:
+        return [session for sessions in list(self._sessions.values()) for session in list(sessions)]
 
     def open_session(self, caller: Principal, greeting: Greeting) -> Session:
         """
@@ -251,13 +256,17 @@ class Host:
             self._changed.notify_all()
 
     async def _ping(self) -> None:
+        """Ping every session now and then; how late this wakes up is how late the loop is."""
+        loop = asyncio.get_running_loop()
         nonce = 0
         while True:
-            await asyncio.sleep(self.ping_interval_ms / 1000)
+            for _ in range(PROBES_A_PING):
+                due = loop.time() + self.ping_interval_ms / 1000 / PROBES_A_PING
+                await asyncio.sleep(due - loop.time())
+                self.metrics.loop_lag(max(0.0, loop.time() - due))
             nonce = (nonce + 1) & 0xFFFFFFFF
-            for sessions in list(self._sessions.values()):
-                for session in sessions:
-                    session.send(PingSent(nonce))
+            for session in self._all_sessions():
+                session.send(PingSent(nonce))
 
     # ---- tables
 

@@ -80,6 +80,7 @@ class TableRunner:
         session.send(Assigned(link.channel, self.spec, link.seat, link.token, left, resumed))
         if resumed:
             link.ready = True
+            self._metrics.seat_resumed(link.bot)
             self._guard(lambda m: m.seat_back(link.seat, now_ms(), last_seq))
 
     def detach(self, link: SeatLink, grace_s: float) -> None:
@@ -159,8 +160,11 @@ class TableRunner:
     def _pump(self, phase: Phase) -> None:
         for message in self._machine.outbox():
             link = self.links[message.seat]
-            if isinstance(message, Verdict) and message.status == VerdictStatus.ACCEPTED:
-                self._metrics.decided(link.bot, phase.name, message.think_ms)
+            if isinstance(message, Verdict):
+                if message.status == VerdictStatus.ACCEPTED:
+                    self._metrics.decided(link.bot, phase.name, message.think_ms)
+                elif message.status in (VerdictStatus.TOO_LATE, VerdictStatus.STALE):
+                    self._metrics.late_answer(link.bot)
             self._send(link, message)
         if self._machine.result is not None:
             self._finish(self._machine.result)

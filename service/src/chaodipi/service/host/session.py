@@ -159,6 +159,11 @@ class Session:
         """Seats that may be assigned now."""
         return 0 if self.closed else max(0, self.max_tables - len(self.channels))
 
+    @property
+    def queued(self) -> int:
+        """Messages that wait to be sent."""
+        return len(self._waiting)
+
     def new_channel(self) -> int:
         """A channel number, never used before in this session."""
         self._last_channel += 1

@@ -7,7 +7,7 @@ by :func:`principal`.
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any
 
@@ -80,22 +80,22 @@ class Gate(grpc.aio.ServerInterceptor):
         handler = await continuation(details)
         if handler is None:
             return None
-        right = RIGHTS.get(details.method)
         serve = self._with_stream if handler.request_streaming else self._with_request
         kind = handler.request_streaming, handler.response_streaming
         return _MAKERS[kind](
-            serve(getattr(handler, _NAMES[kind]), right, details.invocation_metadata),
+            serve(getattr(handler, _NAMES[kind]), details.method, details.invocation_metadata),
             _lenient(handler.request_deserializer),
             handler.response_serializer,
         )
 
-    def _enter(self, right: str | None, metadata: Any) -> Principal | None:
+    def _enter(self, method: str, metadata: Any) -> Principal | None:
         """
-        The caller, if he may; None where nobody is asked who he is.
+        The caller, if he may call *method*; None where nobody is asked who he is.
 
         Raises:
             SessionRefused: he may not.
         """
+        right = RIGHTS.get(method)
         if right == ANYBODY:
             return None
         caller = self._host.authenticate(token_of(metadata))
@@ -104,57 +104,67 @@ class Gate(grpc.aio.ServerInterceptor):
         caller.require(right)
         return caller
 
-    def _with_request(self, inner: Any, right: str | None, metadata: Any) -> Any:
+    def _with_request(self, inner: Any, method: str, metadata: Any) -> Any:
         """A method that takes one message."""
 
         async def call(request: Any, context: Any) -> Any:
-            try:
-                caller = self._enter(right, metadata)
+            async with self._typed(method, context):
+                caller = self._enter(method, metadata)
                 if caller is not None:
                     self._host.usage(caller).call(time.monotonic())
-                _readable(request)
-            except SessionRefused as error:
-                await refuse(context, error)
-            return await _answer(inner, request, context, caller)
+                return await _answer(inner, _readable(request), context, caller)
 
         return call
 
-    def _with_stream(self, inner: Any, right: str | None, metadata: Any) -> Any:
+    def _with_stream(self, inner: Any, method: str, metadata: Any) -> Any:
         """A method that takes a stream."""
 
         async def call(requests: Any, context: Any) -> None:
-            try:
-                caller = self._enter(right, metadata)
-            except SessionRefused as error:
-                # A client that is writing its first frame while the call ends sees INTERNAL, not this status.
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(_FIRST_FRAME_S):
-                        await context.read()
-                await refuse(context, error)
-            await _answer(inner, _readable_stream(requests), context, caller)
+            async with self._typed(method, context):
+                try:
+                    caller = self._enter(method, metadata)
+                except SessionRefused:
+                    # A client that is writing its first frame while the call ends sees INTERNAL, not this status.
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(_FIRST_FRAME_S):
+                            await context.read()
+                    raise
+                await _answer(inner, _readable_stream(requests), context, caller)
 
         return call
 
+    @contextlib.asynccontextmanager
+    async def _typed(self, method: str, context: Any) -> AsyncIterator[None]:
+        """Whatever goes wrong inside ends the call with a typed status, and is counted by it."""
+        reason = "OK"
+        try:
+            yield
+        except SessionRefused as error:
+            reason = error.reason
+            await refuse(context, error)
+        except (asyncio.CancelledError, grpc.aio.AbortError):
+            reason = "CANCELLED"
+            raise
+        except NotImplementedError:
+            reason = "METHOD_UNIMPLEMENTED"
+            await refuse(context, SessionRefused(12, reason, "this host does not have the method"))
+        except Exception:
+            reason = "HOST_FAULT"
+            log.exception("call_failed")
+            await refuse(context, SessionRefused(13, reason, "an internal error of the host"))
+        finally:
+            self._host.metrics.call_ended(method.rpartition(".")[2], reason)
+
 
 async def _answer(inner: Any, request: Any, context: Any, caller: Principal | None) -> Any:
-    """Run the method itself; whatever goes wrong ends the call with a typed status."""
+    """Run the method itself, which may be a generator of answers, or write them and return."""
     token = _CALLER.set(caller)
     try:
-        # A method may be a generator of answers, or write them and return.
         answers = inner(request, context)
         if not hasattr(answers, "__aiter__"):
             return await answers
         async for answer in answers:
             await context.write(answer)
-    except SessionRefused as error:
-        await refuse(context, error)
-    except (asyncio.CancelledError, grpc.aio.AbortError):
-        raise
-    except NotImplementedError:
-        await refuse(context, SessionRefused(12, "METHOD_UNIMPLEMENTED", "this host does not have the method"))
-    except Exception:
-        log.exception("call_failed")
-        await refuse(context, SessionRefused(13, "HOST_FAULT", "an internal error of the host"))
     finally:
         _CALLER.reset(token)
 

@@ -95,6 +95,7 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
         elif kind == "ping":
             session.send(PongSent(message.ping.nonce))
         elif kind == "pong":
+            host.metrics.bot_lag(session.bot, message.pong.loop_lag_ms)
             if message.pong.loop_lag_ms > 1_000:
                 log.info("bot_lags", bot=session.bot, session=session.id, loop_lag_ms=message.pong.loop_lag_ms)
         elif kind == "resync":

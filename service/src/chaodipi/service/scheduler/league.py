@@ -38,6 +38,7 @@ async def play_league(
     done: Mapping[int, PairOutcome] | None = None,
     save: Callable[[PlayedPair], Awaitable[None]] = _nothing,
     on_outcome: Callable[[PairOutcome], None] = lambda _outcome: None,
+    on_rerun: Callable[[Pair], None] = lambda _pair: None,
     tables_in_flight: int = 16,
 ) -> list[PairOutcome]:
     """
@@ -77,7 +78,7 @@ async def play_league(
         on_outcome(outcome)
 
     missing = (pair for pair in round_robin(plan) if pair.number not in outcomes)
-    await play_schedule(missing, host, on_pair, tables_in_flight=tables_in_flight)
+    await play_schedule(missing, host, on_pair, tables_in_flight=tables_in_flight, on_rerun=on_rerun)
     return [outcomes[number] for number in sorted(outcomes)]
 
 

@@ -34,11 +34,12 @@ async def play_schedule(
     *,
     tables_in_flight: int = 16,
     attempts: int = 3,
+    on_rerun: Callable[[Pair], None] = lambda _pair: None,
 ) -> None:
     """
     Play *pairs*, ``tables_in_flight`` tables (at least two) at a time, and hand over each finished pair once.
 
-    A pair with a host fault is played again whole, *attempts* times in all.
+    A pair with a host fault is played again whole, *attempts* times in all; *on_rerun* is told each time.
 
     Raises:
         PairFailedError: all attempts ended in a host fault; ours.
@@ -48,7 +49,7 @@ async def play_schedule(
     async def work() -> None:
         # One iterator for all workers: pairs start in schedule order.
         for pair in waiting:
-            await on_pair(pair, await _play_pair(pair, host, attempts))
+            await on_pair(pair, await _play_pair(pair, host, attempts, on_rerun))
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -65,9 +66,11 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     return error
 
 
-async def _play_pair(pair: Pair, host: TableHost, attempts: int) -> Results:
+async def _play_pair(pair: Pair, host: TableHost, attempts: int, on_rerun: Callable[[Pair], None]) -> Results:
     note = ""
-    for _ in range(attempts):
+    for attempt in range(attempts):
+        if attempt:
+            on_rerun(pair)
         one, two = await asyncio.gather(host.play_table(pair.tables[0]), host.play_table(pair.tables[1]))
         if "host_fault" not in (one.how, two.how):
             return one, two

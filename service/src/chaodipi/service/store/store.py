@@ -10,8 +10,9 @@ import hashlib
 import json
 import os
 import sqlite3
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -265,8 +266,10 @@ class Writer:
     A context manager; on the way out everything handed over is written.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, took: Callable[[float], None] = lambda _seconds: None) -> None:
+        """*took* is told the seconds of each write."""
         self._store = store
+        self._took = took
         self._waiting: list[tuple[Rows, asyncio.Future[None]]] = []
         self._wake = asyncio.Event()
         self._closing = False
@@ -305,11 +308,13 @@ class Writer:
             tuple(row for some, _ in group for row in some.timings),
         )
         error: StoreError | None = None
+        began = time.monotonic()
         try:
             for table_id in await asyncio.to_thread(self._store.save, rows):
                 log.error("result_conflict", table=table_id, kept="first")
         except (sa.exc.DatabaseError, OSError) as failure:
             error = StoreError(f"store {self._store.path}: {getattr(failure, 'orig', failure)}")
+        self._took(time.monotonic() - began)
         for _, done in group:
             if done.done():
                 continue

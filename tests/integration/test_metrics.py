@@ -1,0 +1,74 @@
+"""What the host counts, beyond decisions and faults."""
+
+import asyncio
+import contextlib
+from typing import Any
+
+import grpc
+from chaodipi.engine.cards import Seat
+from chaodipi.service.match.table import TimeControl
+from chaodipi.v1 import bot_pb2, bot_pb2_grpc, session_pb2
+
+from tests.support.raw_client import NAMES, Client, hosting, seated, table
+
+
+def value(host: Any, name: str, **labels: str) -> float:
+    return host.metrics.registry.get_sample_value(f"chaodipi_{name}", labels) or 0.0
+
+
+async def test_calls_are_counted_by_method_and_reason() -> None:
+    async with hosting() as (host, port), grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        system: Any = bot_pb2_grpc.SystemServiceStub(channel)
+        await system.WhoAmI(bot_pb2.WhoAmIRequest(), metadata=(("authorization", "Bearer token-ant"),))
+        with contextlib.suppress(grpc.aio.AioRpcError):
+            await system.WhoAmI(bot_pb2.WhoAmIRequest())
+        assert value(host, "calls_total", method="SystemService/WhoAmI", reason="OK") == 1
+        assert value(host, "calls_total", method="SystemService/WhoAmI", reason="TOKEN_MISSING") == 1
+
+
+async def test_a_seat_that_goes_on_in_a_new_session_is_counted() -> None:
+    async with hosting(resume_window_s=30) as (host, port), seated(port, NAMES[1:]) as clients:
+        first = Client(port, "ant")
+        first.silent = True
+        running = asyncio.create_task(first.run())
+        await host.wait_for_bots(NAMES, 10)
+        playing = asyncio.create_task(host.play_table(table()))
+        await asyncio.wait_for(first.asked.wait(), 10)
+        await first.close()
+        await asyncio.gather(running, return_exceptions=True)
+        second = Client(port, "ant", before=first)
+        again = asyncio.create_task(second.run())
+        result = await asyncio.wait_for(playing, 30)
+        await second.close()
+        await asyncio.gather(again, return_exceptions=True)
+        assert result.how == "played"
+        assert value(host, "resumes_total", bot="ant") >= 1
+        assert clients["bee"].ended
+
+
+async def test_a_late_answer_is_counted() -> None:
+    async with hosting() as (host, port), seated(port) as clients:
+        clients["bee"].silent = True
+        await host.wait_for_bots(NAMES, 10)
+        clock = TimeControl(play_ms=50, bury_ms=50, max_faults=0)
+        playing = asyncio.create_task(host.play_table(table(time=clock)))
+        bee = clients["bee"]
+        await asyncio.wait_for(bee.asked.wait(), 20)
+
+        while value(host, "late_answers_total", bot="bee") == 0 and not playing.done():
+            await bee.send_answer(session_pb2.Answer(channel=1, decision_id=1))
+            await asyncio.sleep(0.02)
+        assert value(host, "late_answers_total", bot="bee") >= 1
+        result = await asyncio.wait_for(playing, 60)
+        assert result.faults.keys() == {Seat.S1}
+
+
+async def test_the_loop_and_the_queues_are_watched() -> None:
+    async with hosting(ping_interval_ms=50) as (host, port), seated(port):
+        await host.wait_for_bots(NAMES, 10)
+        while not value(host, "loop_lag_seconds_count"):
+            await asyncio.sleep(0.01)
+        assert value(host, "queued_messages") >= 0
+        while host.metrics.registry.get_sample_value("chaodipi_bot_loop_lag_seconds", {"bot": "ant"}) != 0:
+            await asyncio.sleep(0.01)
+        assert value(host, "sessions") == 4
