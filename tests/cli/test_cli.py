@@ -1,5 +1,6 @@
 """The commands: what they print, and one clear line for every mistake."""
 
+import hashlib
 import io
 import json
 import re
@@ -13,6 +14,7 @@ from chaodipi.service.config import ConfigError, load_server_config
 from chaodipi.service.scheduler.league_file import load_league
 from chaodipi.service.scheduler.standings import Estimate, Standing
 from chaodipi.service.scheduler.timing import DecisionTime
+from chaodipi.service.store import Store
 from rich.console import Console
 
 LEAGUE = """\
@@ -228,3 +230,17 @@ def test_a_token_that_the_host_refuses_is_one_line_and_exit_code_2(tmp_path):
     assert re.fullmatch(
         f"chaodipi-bot: {re.escape(server)} does not accept the token: TOKEN_INVALID: .+\n", done.stderr
     )
+
+
+def test_a_bot_is_added_once_and_its_token_is_nowhere_but_on_the_screen(tmp_path):
+    """``<id>_<256 random bits>``; the store has the hash."""
+    done = chaodipi("bot", "add", "zed", "--out", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    token = done.stdout.strip()
+    assert re.fullmatch(r"[0-9a-f]{8}_[A-Za-z0-9_-]{43}", token)
+    for path in tmp_path.iterdir():
+        assert token[9:].encode() not in path.read_bytes()
+    with Store(tmp_path / "chaodipi.db", writing=False) as store:
+        assert store.bot_hashes() == {"zed": hashlib.sha256(token.encode()).hexdigest()}
+    again = chaodipi("bot", "add", "zed", "--out", tmp_path)
+    assert (again.returncode, again.stderr) == (2, f"chaodipi: bot 'zed' exists already in {tmp_path}/chaodipi.db\n")

@@ -116,13 +116,12 @@ def _league_standings(
 @bot_app.command("add")
 def _bot_add(name: Annotated[str, typer.Argument(help="The bot's name.")], out: Out = Path("out")) -> None:
     """Add a bot and print its token, this once."""
-    import secrets
-
+    from chaodipi.service.host.identity import new_token
     from chaodipi.service.scheduler.league_file import check_name
     from chaodipi.service.store import Store
 
     check_name(name)
-    token = secrets.token_urlsafe(24)
+    token = new_token()
     with Store(out / "chaodipi.db", writing=True) as store:
         store.add_bot(name, token)
     print(token)

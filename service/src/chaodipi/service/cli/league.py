@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import secrets as random_bytes
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from chaodipi.service.cli import hosting
 from chaodipi.service.cli.demo import BOT_START_S, seed_from_text, watched
 from chaodipi.service.cli.errors import UsageError
 from chaodipi.service.cli.screen import print_standings
-from chaodipi.service.host.identity import hash_token
+from chaodipi.service.host.identity import hash_token, new_token
 from chaodipi.service.launch import Launcher
 from chaodipi.service.logs import configure_logs
 from chaodipi.service.scheduler.league import PlayedPair, results_json
@@ -87,7 +86,7 @@ async def _play(
     metrics_port: int,
 ) -> list[PairOutcome]:
     playing = {name for entry in league.entries for name in entry.bots}
-    launched = {bot.name: random_bytes.token_urlsafe(24) for bot in league.bots if bot.command is not None}
+    launched = {bot.name: new_token() for bot in league.bots if bot.command is not None}
     hashes = {name: text for name, text in store.bot_hashes().items() if name in playing and name not in launched}
     hashes |= {name: hash_token(token) for name, token in launched.items()}
     async with (

@@ -10,7 +10,7 @@ from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
 from chaodipi.service.cli.demo import resolve_preset
 from chaodipi.service.config import ServerConfig
-from chaodipi.service.host.identity import hash_token
+from chaodipi.service.host.identity import hash_token, new_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
 from chaodipi.service.logs import configure_logs
 from chaodipi.service.scheduler.run import outcome_of
@@ -37,7 +37,7 @@ def serve(console: Console, config: ServerConfig, house: str | None) -> None:
 async def _serve(
     console: Console, config: ServerConfig, ruleset: Ruleset | None, store: Store, launcher: Launcher
 ) -> None:
-    tokens = {f"house.{name}": random_bytes.token_urlsafe(24) for name in BASELINES} if ruleset else {}
+    tokens = {f"house.{name}": new_token() for name in BASELINES} if ruleset else {}
     known = store.bot_hashes()
     hashes = known | {name: hash_token(token) for name, token in tokens.items()}
     async with hosting.open_host(hashes, config.listen, config.metrics_port or None) as hosted:

@@ -4,12 +4,13 @@ Nothing here keeps a token: a token is looked up by its SHA-256.
 """
 
 import hashlib
+import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chaodipi.service.host.errors import SessionRefused
 
-__all__ = ["PLAY", "SCOPES", "Grant", "Principal", "Tokens", "hash_token"]
+__all__ = ["PLAY", "SCOPES", "Grant", "Principal", "Tokens", "hash_token", "new_token"]
 
 PLAY = "play"
 SCOPES: dict[str, str] = {
@@ -23,6 +24,16 @@ SCOPES: dict[str, str] = {
 _MISSING = (16, "TOKEN_MISSING", "no metadata `authorization: Bearer <token>`")
 _INVALID = (16, "TOKEN_INVALID", "the token belongs to no bot of this host")
 _REVOKED = (16, "TOKEN_REVOKED", "the token was revoked")
+
+
+def new_token() -> str:
+    """
+    A token never given before: ``<id>_<secret>``.
+
+    The id (8 hex digits) names it to people and tells nothing; the secret has 256 random bits, so its plain SHA-256
+    can be kept and looked up: nobody finds a token for a hash, however fast he hashes.
+    """
+    return f"{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
 
 
 def hash_token(token: str) -> str:
