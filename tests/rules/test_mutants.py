@@ -19,7 +19,7 @@ def test_a_changed_threshold_is_noticed_and_an_empty_book_notices_nothing(preset
 @pytest.mark.parametrize("preset", preset_names())
 def test_most_keys_are_changed(preset: str) -> None:
     """Reasons and impossible combinations leave most keys."""
-    assert len({key for _, key, _ in mutants(preset)}) > 25
+    assert len({key for _, key, _ in mutants(preset)}) > 20
 
 
 def test_other_values_are_allowed_ones() -> None:
