@@ -28,10 +28,7 @@ from chaodipi.engine.actions import Action
 from chaodipi.engine.cards import SEATS, Card
 from chaodipi.engine.events import BottomTaken, Event, Shown, TrumpRevealed, WindowClosed
 
-BLIND = resolve(
-    "ming_chao",
-    {"dark": True, "stir_strength": "blind", "show_once": True, "blind_stir_fail": 80},
-)
+BLIND = resolve("an_chao")
 """Hidden ladder with blind stirs (S0-34 to S0-37)."""
 LAST = resolve("ming_chao", {"dark": True, "stir_strength": "any", "show_once": True, "stir_bar": "caller_and_dealer"})
 """Hidden showing where the last stir counts and the caller and the dealer wait (S3-04, S3-07)."""

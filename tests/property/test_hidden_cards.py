@@ -103,7 +103,8 @@ def facts(deal: Deal, watcher: Seat) -> Any:
             for s in view.shown
         ],
         view.trump if open_shows else None,
-        (view.dealer, view.turned, list(view.asked), view.stake),
+        # Whose showing stands is known by who is passed over in the stirring (Q102).
+        (view.dealer, view.caller, view.turned, list(view.asked), view.stake),
         (view.score, list(view.adjustments)),
         view.bottom if view.bottom_owner == watcher or view.phase == Phase.ENDED else None,
         view.end,

@@ -54,7 +54,7 @@ def turned(value: Any, name: str = "") -> Any:
     if is_dataclass(value) and not isinstance(value, type | IntEnum):
         changed = {f.name: turned(getattr(value, f.name), f.name) for f in fields(value)}
         return replace(value, **changed)
-    if isinstance(value, tuple) and name == "levels":
+    if isinstance(value, tuple) and name in ("levels", "laps"):
         return value[::-1]
     if isinstance(value, tuple) and name in ("sizes", "hand_sizes"):
         return (value[3], *value[:3])
@@ -72,6 +72,7 @@ def turned_setup(setup: Setup) -> Setup:
         None if setup.on_stage is None else setup.on_stage.other,
         setup.first_deal,
         setup.redeals,
+        setup.laps[::-1],
     )
 
 

@@ -20,9 +20,9 @@ class Table:
     """What fixes the order of the cards: the preset, level (None: a flag deal), trump, permanent 2s."""
 
     def __init__(self, preset, level, trump, two_permanent=False):
-        self.rooms = preset in ("ming_chao", "kang_qi")
+        self.rooms = preset in ("an_chao", "ming_chao", "kang_qi")
         self.skips_level = preset == "kang_qi"
-        self.heart_510k_side = preset == "ming_chao"
+        self.heart_510k_side = preset in ("an_chao", "ming_chao")
         self.packs = {"huanle_1": 1, "huanle_3": 3}.get(preset, 2)
         self.level, self.trump, self.two = level, trump, two_permanent
 

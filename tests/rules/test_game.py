@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from chaodipi.engine import Deal, Game, Pass, Play, Rank, Seat, Side, deck, resolve
+from chaodipi.engine import Deal, Game, Pass, Play, Position, Rank, Seat, Side, deck, resolve
 from chaodipi.engine.actions import Action
 from chaodipi.engine.game import paid_winner
 
@@ -18,9 +18,16 @@ def _act(deal: Deal, seat: Seat, rng: random.Random) -> Action:
     return deal.default_action(seat)
 
 
-@pytest.mark.parametrize("preset", ["ming_chao", "huanle_2", "hunan"])
+def _height(position: Position) -> tuple[int, Rank]:
+    return (position.lap, position.level)
+
+
+@pytest.mark.parametrize("preset", ["an_chao", "ming_chao", "huanle_2", "hunan"])
 def test_a_game_is_won_by_winning_a_deal_at_a_as_dealer_side(preset: str) -> None:
-    """Nobody passes J (ming_chao) or A without dealing there; dealers rotate by the result (S2b-39, S2b-40)."""
+    """
+    Nobody passes J (ming_chao) or A (an_chao: that of the third lap) without dealing there; dealers rotate by the
+    result (S2b-39, S2b-40).
+    """
     seed = random.randrange(2**32)
     print(f"seed {seed}")
     rng = random.Random(seed)
@@ -47,9 +54,9 @@ def test_a_game_is_won_by_winning_a_deal_at_a_as_dealer_side(preset: str) -> Non
         if done.winner is None:
             assert game.dealer == (dealer.partner if done.stage == dealer.side else dealer.next)
         if not (done.heaven or done.fall_back):
-            assert all(game.positions[side].level >= before[side].level for side in Side)
+            assert all(_height(game.positions[side]) >= _height(before[side]) for side in Side)
 
-    assert before[game.winner].level == Rank.ACE
+    assert _height(before[game.winner]) == (game.ruleset.laps, Rank.ACE)
     assert done is not None
     assert done.stage == game.winner == dealer.side
 

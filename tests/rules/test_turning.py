@@ -16,7 +16,7 @@ def test_cards_up_to_the_deciding_one_are_turned_or_all_of_them(ruleset: Ruleset
     """The first level card or joker decides; everybody is told the cards turned for it, in baomahui all eight."""
     if ruleset.no_declare_later == "turn_all":
         turned = len(BOTTOM)
-    elif level == Rank.EIGHT and ruleset.dark:
+    elif level == Rank.EIGHT and ruleset.no_declare_first == "turn_for_dealer":
         turned = len(BOTTOM)  # jokers take no part there, and no level card lies in it (S4-34)
     hands = {Seat.S0: parse_cards("H6 H7")}
     deal = Deal.from_position(ruleset, hands, bottom=BOTTOM, dealer=Seat.S0, levels=(level, level))

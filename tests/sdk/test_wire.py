@@ -127,7 +127,7 @@ def test_unknown_events_are_skipped() -> None:
     assert wire.event_from_wire(seat_pb2.SeatEvent(seq=1), View(resolve("ming_chao"), Seat.S0)) is None
 
 
-DARK = {"dark": True, "stir_strength": "blind", "show_once": True, "blind_stir_fail": 80}
+DARK = {"dark": True, "stir_strength": "any", "show_once": True}
 RULESETS = [*map(resolve, preset_names()), resolve("ming_chao", DARK)]
 
 

@@ -5,7 +5,7 @@ means unset. ``event_from_wire(event_to_wire(event)) == event`` for every event 
 may know it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from chaodipi.engine.actions import Action, ActionKind, Bury, Pass, Play, Show
@@ -44,6 +44,7 @@ __all__ = [
     "event_from_wire",
     "event_to_wire",
     "payouts_of_seats",
+    "position_to_wire",
     "seat_from_wire",
     "seat_to_wire",
     "side_from_wire",
@@ -179,17 +180,17 @@ def choice_set_to_wire(choice: ChoiceSet, kind: ActionKind) -> seat_pb2.ChoiceSe
 # ---- events to the wire
 
 
-def _position(side: Side, position: Position) -> seat_pb2.Position:
-    return seat_pb2.Position(side=side_to_wire(side), level=int(position.level), lap=position.lap, flag=position.flag)
+def position_to_wire(side: Side, position: Position, *, laps: bool) -> seat_pb2.Position:
+    """*position* as a message; its lap only where the ruleset has *laps*."""
+    lap = position.lap if laps else 0
+    return seat_pb2.Position(side=side_to_wire(side), level=int(position.level), lap=lap, flag=position.flag)
 
 
-def _levels(
-    levels: tuple[Rank | None, Rank | None], positions: Mapping[Side, Position] | None
-) -> list[seat_pb2.Position]:
-    if positions is not None:
-        return [_position(side, positions[side]) for side in Side]
+def _levels(levels: tuple[Rank | None, Rank | None], laps: tuple[int, int]) -> list[seat_pb2.Position]:
     return [
-        seat_pb2.Position(side=side_to_wire(side), level=int(levels[side] or Rank.ACE), flag=levels[side] is None)
+        seat_pb2.Position(
+            side=side_to_wire(side), level=int(levels[side] or Rank.ACE), lap=laps[side], flag=levels[side] is None
+        )
         for side in Side
     ]
 
@@ -216,12 +217,12 @@ def event_to_wire(
     seq: int = 0,
     *,
     deal: int = 1,
-    positions: Mapping[Side, Position] | None = None,
     board_commitment: bytes = b"",
     settlement: Settlement | None = None,
     dealer: Seat | None = None,
     bookings: Iterable[Booked] = (),
     by_host: bool = False,
+    laps: bool = False,
 ) -> seat_pb2.SeatEvent | None:
     """
     *event*, as :func:`chaodipi.engine.events.visible` lets the receiver know it, as message *seq*.
@@ -230,10 +231,10 @@ def event_to_wire(
 
     Args:
         deal: Number of the deal in the match, from 1.
-        positions: Both sides' positions before the deal, for laps and flags of DealStarted.
         board_commitment: For DealStarted.
         settlement, dealer, bookings: For DealEnded: what it changed, and of whose deal.
         by_host: The host acted in the seat's place (burials and plays).
+        laps: The ruleset has laps, which DealEnded then says.
     """
     out = seat_pb2.SeatEvent(seq=seq)
     match event:
@@ -282,7 +283,7 @@ def event_to_wire(
                     deal=deal,
                     first_drawer=seat_to_wire(event.first_drawer),
                     dealer=seat_to_wire(event.dealer),
-                    levels=_levels(event.levels, positions),
+                    levels=_levels(event.levels, event.laps),
                     on_stage=side_to_wire(event.on_stage),
                     first_deal=event.first_deal,
                     board_commitment=board_commitment,
@@ -290,7 +291,7 @@ def event_to_wire(
                 )
             )
         case DealEnded():
-            out.deal_ended.CopyFrom(_deal_ended(event, deal, settlement, dealer, bookings))
+            out.deal_ended.CopyFrom(_deal_ended(event, deal, settlement, dealer, bookings, laps))
         case _:
             return None
     return out
@@ -308,7 +309,12 @@ def _returned(event: CardsReturned) -> seat_pb2.CardsReturned:
 
 
 def _deal_ended(
-    event: DealEnded, deal: int, settlement: Settlement | None, dealer: Seat | None, bookings: Iterable[Booked]
+    event: DealEnded,
+    deal: int,
+    settlement: Settlement | None,
+    dealer: Seat | None,
+    bookings: Iterable[Booked],
+    laps: bool = False,
 ) -> seat_pb2.DealEnded:
     out = seat_pb2.DealEnded(
         deal=deal,
@@ -332,7 +338,7 @@ def _deal_ended(
     out.payouts.extend(payouts_of_seats(settlement, dealer))
     out.jump = settlement.jump
     out.fall_back = side_to_wire(dealer.side if settlement.fall_back else None)
-    out.levels.extend(_position(each, settlement.positions[each]) for each in Side)
+    out.levels.extend(position_to_wire(each, settlement.positions[each], laps=laps) for each in Side)
     out.next_dealer = seat_to_wire(settlement.next_dealer)
     out.game_winner = side_to_wire(settlement.winner)
     return out
@@ -379,6 +385,7 @@ def _read_started(m: seat_pb2.DealStarted, view: View) -> Event:
         side_from_wire(m.on_stage),
         m.first_deal,
         m.redeals,
+        (m.levels[0].lap, m.levels[1].lap),
     )
 
 
@@ -485,7 +492,7 @@ def snapshot_from_view(view: View, seq: int = 0, *, deal: int = 1, board_commitm
         first_drawer=seat_to_wire(view.first_drawer),
         dealer=seat_to_wire(view.dealer),
         trump=cards_pb2.Trump(suit=_any(view.trump), level=int(view.level or 0)),
-        levels=_levels(view.levels, None),
+        levels=_levels(view.levels, view.laps),
         on_stage=side_to_wire(view.on_stage),
         first_deal=view.first_deal,
         redeals=view.redeals,

@@ -47,13 +47,15 @@ from chaodipi.engine.events import (
 from chaodipi.engine.follow import Follows, default_follow, legal_follows
 from chaodipi.engine.lead import LeadResult, check_lead, check_plain_lead
 from chaodipi.engine.legal import LegalActions
+from chaodipi.engine.order import TRUMPS
 from chaodipi.engine.ruleset import Ruleset, check_playable
 from chaodipi.engine.rungs import turned_trump
 from chaodipi.engine.scoring import dig_multiplier
 from chaodipi.engine.setup import Setup, check_position, check_setup
+from chaodipi.engine.shapes import shape_of
 from chaodipi.engine.showing import check_show, failed_stirs, legal_shows, used_cards
 from chaodipi.engine.trick import winner_index
-from chaodipi.engine.view import View
+from chaodipi.engine.view import Contribution, View, after_booking
 
 __all__ = ["Deal"]
 
@@ -122,7 +124,8 @@ class Deal:
         self._cached: tuple[tuple[int, Seat], Follows] | None = None
         self._emit(
             DealStarted(
-                setup.first_drawer, setup.dealer, setup.levels, setup.on_stage, setup.first_deal, setup.redeals
+                setup.first_drawer, setup.dealer, setup.levels, setup.on_stage, setup.first_deal, setup.redeals,
+                setup.laps if setup.ruleset.laps > 1 else (0, 0),
             )
         )  # fmt: skip
 
@@ -139,6 +142,7 @@ class Deal:
         first_drawer: Seat = Seat.S0,
         first_deal: bool = False,
         redeals: int = 0,
+        laps: tuple[int, int] = (1, 1),
         phase: Phase = Phase.DECLARE,
         trump: Suit | None = None,
         leader: Seat | None = None,
@@ -167,7 +171,7 @@ class Deal:
             RuleError: *standing* is no showing.
         """
         check_playable(ruleset)
-        setup = Setup(ruleset, (), first_drawer, dealer, levels, on_stage, first_deal, redeals)
+        setup = Setup(ruleset, (), first_drawer, dealer, levels, on_stage, first_deal, redeals, laps)
         check_setup(setup)
         check_position(setup, hands, bottom, phase, trump)
         if setup.flag:  # nothing is declared, buried or stirred: the dealer leads
@@ -571,12 +575,30 @@ class Deal:
         failed = lead is not None and lead.failed
         if lead is not None:
             self._around_510k = lead.around_510k
+        forced = self._forced_heart_fives(seat, len(cards))
         self._emit(Played(seat, lead.played if lead is not None else whole, whole if failed else None))
         if failed and self.ruleset.throw_penalty:
             # The dealer side's mistake is the catchers' gain (S1-81, S1-82, Q52).
             self._book("failed_throw", seat, self.ruleset.throw_penalty * len(whole))
+        if forced:
+            # A forced heart five costs the side that had to play it (S0-38, Q71).
+            self._book("forced_heart_five", seat, self.ruleset.heart_five_forced * forced)
         if self.view.to_act is None:
             self._end_trick()
+
+    def _forced_heart_fives(self, seat: Seat, count: int) -> int:
+        """
+        Heart fives that every legal follow of *seat* to a trump lead holds (逼红5: S0-38, Q71, Q106).
+
+        Nothing is forced in the last trick.
+        """
+        view = self.view
+        if not self.ruleset.heart_five_forced or view.phase != Phase.FOLLOW or HEART_FIVE not in view.hands[seat]:
+            return 0
+        shape = shape_of(view.order, view.trick[0].cards)
+        if shape is None or shape.cls != TRUMPS or len(view.hands[seat]) == count or view.tricks_left == 1:
+            return 0
+        return self._follows(seat).forced().count(HEART_FIVE)
 
     def _is_dealer_side(self, seat: Seat) -> bool:
         dealer = self.view.dealer
@@ -584,21 +606,28 @@ class Deal:
 
     def _end_trick(self) -> None:
         view = self.view
+        lead = view.trick[0]
         plays = [play.cards for play in view.trick]
         best = view.trick[winner_index(view.order, plays, around_510k=self._around_510k)]
         points = sum(points_of(play.cards) for play in view.trick)
         taken = 0 if self._is_dealer_side(best.seat) else points
         self._emit(TrickEnded(best.seat, points, view.score + taken))
         if view.tricks_left == 0 or (self._complete and not any(view.hand_sizes)):
-            self._end(best.seat, best.cards)
+            self._end(best.seat, best.cards, lead)
 
-    def _end(self, winner: Seat, play: tuple[Card, ...]) -> None:
-        """Dig if a catcher won the last trick, and end the deal (S0-26 to S0-30, Q124)."""
+    def _end(self, winner: Seat, play: tuple[Card, ...], lead: Contribution) -> None:
+        """Dig if a catcher won the last trick, then book kept heart fives, and end the deal (S0-26 to S0-30, Q124)."""
         view = self.view
         bottom = view.bottom or ()
         multiplier = 0 if self._is_dealer_side(winner) or not view.bottom_size else dig_multiplier(view.order, play)
         dug = multiplier * points_of(bottom)
-        self._emit(DealEnded("played", view.score + dug, bottom, multiplier, dug, winner, play, view.stake))
+        score = view.score + dug
+        if self.ruleset.heart_five_kept and set(lead.cards) == {HEART_FIVE}:
+            # Who leads to the last trick has won the one before it; keeping pays his side (保红5: S0-39, Q72).
+            points = -self.ruleset.heart_five_kept * len(lead.cards)
+            self._book("kept_heart_five", lead.seat, points)
+            score = after_booking(self.ruleset, score, view.adjustments[-1].points)
+        self._emit(DealEnded("played", score, bottom, multiplier, dug, winner, play, view.stake))
 
 
 def _round_from(seat: Seat) -> list[Seat]:

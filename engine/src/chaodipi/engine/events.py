@@ -81,6 +81,7 @@ class DealStarted:
         first_drawer: Draws the first card.
         dealer: Dealer (庄家), or None where the showing decides.
         levels: Levels of sides 02 and 13; None for a side on its flag deal.
+        laps: Their laps, from 1; 0 where a match has no laps.
         on_stage: Side whose level is played, None in a first deal.
         first_deal: First deal of a game: nobody is on stage yet.
         redeals: How often this deal was redealt before, 0 or more.
@@ -92,6 +93,7 @@ class DealStarted:
     on_stage: Side | None
     first_deal: bool
     redeals: int
+    laps: tuple[int, int] = (0, 0)
 
     @property
     def flag(self) -> bool:

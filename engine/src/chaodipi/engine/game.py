@@ -105,6 +105,7 @@ class Game:
             self.stage,
             self.deals == 0,
             self._redeals,
+            (self.positions[Side.SIDE_02].lap, self.positions[Side.SIDE_13].lap),
         )
 
     def finish(self, deal: Deal) -> Settlement | None:

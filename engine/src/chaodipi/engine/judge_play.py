@@ -11,6 +11,7 @@ from chaodipi.engine.errors import MalformedError, RuleError
 from chaodipi.engine.events import Booked, Buried, Event, Phase, Played, ShowKind
 from chaodipi.engine.judge_read import Fields, as_cards, read_flag, read_positions, read_ruleset
 from chaodipi.engine.ruleset import Ruleset
+from chaodipi.engine.scoring import Position
 from chaodipi.engine.view import View
 
 __all__ = ["play_script"]
@@ -37,7 +38,7 @@ def play_script(fields: Fields) -> Result:
 
 def _position(fields: Fields, ruleset: Ruleset) -> Deal:
     flag = read_flag(fields, ruleset)
-    levels = _levels(fields, ruleset, flag)
+    positions = _positions(fields, ruleset, flag)
     hands_given = fields.get("hands")
     if not isinstance(hands_given, Mapping):
         raise MalformedError("FIELD_INVALID", "an object of seat and cards", "hands")
@@ -50,7 +51,7 @@ def _position(fields: Fields, ruleset: Ruleset) -> Deal:
         side = dealer.side if dealer is not None else None if stage is None else _SIDES[stage]
         if side is None:
             raise MalformedError("FIELD_MISSING", "a flag deal has a dealer", "dealer")
-        levels = (None, levels[1]) if side == Side.SIDE_02 else (levels[0], None)
+        positions[side] = Position.at(None)
     start = fields.optional("from", {})
     if not isinstance(start, Mapping):
         raise MalformedError("FIELD_INVALID", "an object", "from")
@@ -61,7 +62,8 @@ def _position(fields: Fields, ruleset: Ruleset) -> Deal:
         hands,
         bottom=fields.cards("bottom", ruleset) if fields.has("bottom") else (),
         dealer=dealer,
-        levels=levels,
+        levels=(positions[Side.SIDE_02].deal_level, positions[Side.SIDE_13].deal_level),
+        laps=(positions[Side.SIDE_02].lap, positions[Side.SIDE_13].lap),
         on_stage=None if stage is None else _SIDES[stage],
         first_drawer=fields.seat("first_drawer", Seat.S0),
         first_deal=fields.flag("first_deal"),
@@ -90,17 +92,16 @@ def _stacked(ruleset: Ruleset, hands: Mapping[Seat, Sequence[Card]], **values: A
         raise MalformedError("FIELD_INVALID", error.message, "from") from None
 
 
-def _levels(fields: Fields, ruleset: Ruleset, flag: bool) -> tuple[Rank | None, Rank | None]:
-    """The levels of both sides; None for a side on the flag. A flag deal may leave them out."""
+def _positions(fields: Fields, ruleset: Ruleset, flag: bool) -> dict[Side, Position]:
+    """Where both sides stand. A flag deal may leave it out."""
     if fields.has("positions"):
-        positions = read_positions(fields.get("positions"), _SIDES, ruleset)
-        return (positions[Side.SIDE_02].deal_level, positions[Side.SIDE_13].deal_level)
+        return read_positions(fields.get("positions"), _SIDES, ruleset)
     if flag and not fields.has("levels"):
-        return (None, None)
+        return dict.fromkeys(Side, Position.at(None))
     given = fields.get("levels")
     if not isinstance(given, Mapping) or set(given) != set(_SIDES):
         raise MalformedError("FIELD_INVALID", "an object with the levels of 02 and 13", "levels")
-    return (Rank.parse(given["02"]), Rank.parse(given["13"]))
+    return {side: Position(Rank.parse(given[name])) for name, side in _SIDES.items()}
 
 
 def _standing(value: Any, ruleset: Ruleset) -> tuple[Seat, tuple[Card, ...], ShowKind, Suit | None]:

@@ -157,7 +157,7 @@ def _position(value: Any, ruleset: Ruleset) -> Position:
         raise MalformedError("FIELD_INVALID", "a side on the flag has level A", "positions")
     position = Position(
         level=level,
-        lap=fields.whole("lap", 1, 3, 1),
+        lap=fields.whole("lap", 1, ruleset.laps, 1),
         flag=flag,
         released=frozenset(Rank.parse(text) for text in released),
     )

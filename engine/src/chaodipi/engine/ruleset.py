@@ -173,7 +173,9 @@ KEYS: dict[str, Key] = {
     ),
     # I. levels, game, match
     "must_play": Key(
-        "levels that stop a climb, low to high", kind=tuple, clauses=("S0-62", "S3-11", "S4-37", "S0-40", "Q79", "Q81")
+        "levels that stop a climb, low to high; of several laps in the last",
+        kind=tuple,
+        clauses=("S0-62", "S3-11", "S4-37", "S0-40", "Q79", "Q81"),
     ),
     "must_play_release": Key(
         "a must-play level is left by winning it as dealer side, or once it was played",
@@ -357,6 +359,17 @@ def _check_together(r: Ruleset) -> None:
         )
     if r.stir != "none" and r.bottom == 0:
         raise RulesetError("stir needs a bottom", "stir")
+    if (r.laps > 1) != (r.past_ace == "next_lap"):
+        raise RulesetError(f"laps = {r.laps} does not go with past_ace = {r.past_ace!r}", "laps")
+    if r.laps > 1 and r.jump:
+        raise RulesetError("jump = True needs laps = 1", "jump")
+    for key in ("heart_five_forced", "heart_five_kept"):
+        if getattr(r, key) and r.heart_five != "top":
+            raise RulesetError(f"{key} needs heart_five = 'top'", key)
+    if r.heart_five_forced and r.stir == "first_trick":
+        raise RulesetError(
+            "heart_five_forced: cards of the first trick may be taken back with stir = 'first_trick'", "stir"
+        )
     if r.dark:
         _check_dark(r)
 
@@ -379,10 +392,6 @@ NOT_PLAYED: dict[str, tuple[Any, ...]] = {
     "overcall": ("dark_pair", "correction"),
     "dealer_seat": ("placing",),
     "no_declare_first": ("turn_for_dealer",),
-    "heaven": ("both",),
-    "heaven_exact": (True,),
-    "laps": (2, 3),
-    "past_ace": ("next_lap",),
     "irregularities": ("dark", "timed"),
 }
 """Values that have their place in a ruleset but no rules in the engine yet."""
@@ -398,9 +407,6 @@ def check_playable(ruleset: Ruleset) -> None:
     for key, values in NOT_PLAYED.items():
         if getattr(ruleset, key) in values:
             raise RulesetError(f"{key} = {getattr(ruleset, key)!r} is not played yet", key)
-    for key in ("heart_five_forced", "heart_five_kept"):
-        if getattr(ruleset, key):
-            raise RulesetError(f"{key} = {getattr(ruleset, key)!r} is not played yet: only 0 is", key)
 
 
 def preset_names() -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Digging, levels, and what a deal is worth: from the catchers' score to the positions after.
 
-Rules: annex F10 to F12; S0-26 to S0-31, S0-48 to S0-51, S0-60 to S0-67, S2a-30, S2b-38 to S2b-48, S3-12 to S3-22,
-S4-37 to S4-45; Q64 to Q70, Q73, Q74, Q77, Q79 to Q86, Q88, Q89, Q91, Q116, Q118 to Q120, Q124.
+Rules: annex F10 to F12; S0-26 to S0-31, S0-40, S0-43 to S0-51, S0-60 to S0-67, S2a-30, S2b-38 to S2b-48,
+S3-12 to S3-22, S4-37 to S4-45; Q64 to Q70, Q73, Q74, Q77, Q79 to Q89, Q91, Q116, Q118 to Q120, Q124.
 """
 
 from collections import Counter
@@ -51,9 +51,9 @@ class Position:
     released: frozenset[Rank] = field(default_factory=frozenset)
 
     @classmethod
-    def at(cls, level: Rank | None) -> "Position":
+    def at(cls, level: Rank | None, lap: int = 1) -> "Position":
         """A side's position in a deal that stands alone; no level is the flag."""
-        return cls(Rank.ACE, flag=True) if level is None else cls(level)
+        return cls(Rank.ACE, lap, flag=True) if level is None else cls(level, lap)
 
     @property
     def deal_level(self) -> Rank | None:
@@ -225,8 +225,8 @@ def _settle_levels(
     on_stage = dealers if score < stage_score(ruleset, flag) else catchers
     dug = last_winner == catchers and not flag
 
-    if ruleset.heaven != "none" and dug and order is not None and last_play and contains_510k(order, last_play):
-        return _up_to_heaven(ruleset, dealer, score, positions, level_steps(ruleset, score))
+    if last_winner is not None and order is not None and _wins_heaven(order, last_play, by_catchers=dug):
+        return _up_to_heaven(ruleset, dealer, score, positions, last_winner)
 
     if ruleset.first_deal_knockout and first_deal:
         # A dig with less on the table, or 80 without one, is settled by the table (Q84).
@@ -261,7 +261,7 @@ def settle_jump(
     """
     level = positions[dealer.side].level
     after = {each: _released(ruleset, positions[each]) if each == dealer.side else positions[each] for each in Side}
-    after[side] = replace(after[side], level=Rank.ACE)
+    after[side] = _at_last_ace(ruleset, after[side])
     winner = side if level >= Rank.JACK else None
     return _moved(ruleset, dealer, score, side, positions, after, winner=winner, jump=True)
 
@@ -280,7 +280,7 @@ def _moved(
     jump: bool = False,
 ) -> Settlement:
     """The settlement that leads from *before* to *after*; *climbed*: how far, where it went level by level."""
-    gained = {side: _gained(before[side], after[side]) for side in Side}
+    gained = {side: _gained(ruleset, before[side], after[side]) for side in Side}
     if climbed is not None:
         gained[on_stage] = climbed
     return Settlement(
@@ -299,7 +299,9 @@ def _moved(
 
 def _released(ruleset: Ruleset, position: Position) -> Position:
     """The dealer side's *position* once it has played there: released by that alone, or not (S3-14, Q80)."""
-    if ruleset.must_play_release != "played" or position.level.letter not in ruleset.must_play:
+    if ruleset.must_play_release != "played" or position.lap < ruleset.laps:
+        return position
+    if position.level.letter not in ruleset.must_play:
         return position
     return replace(position, released=position.released | {position.level})
 
@@ -316,6 +318,7 @@ def _climb(ruleset: Ruleset, position: Position, steps: int, *, as_dealer: bool)
     """
     Climb level by level, stopping on the first unreleased must-play level.
 
+    Past A the next lap begins at the first level; must-play levels are those of the last lap (S0-40, Q87).
     A dealer side that won leaves its own level whatever it is, and so releases it; catchers that
     stand on an unreleased must-play level stay there (Q79, Q80). Past A lies the end of the game, 2 again, or the
     flag, which must be carried through a deal of one's own (Q88, Q118).
@@ -323,22 +326,27 @@ def _climb(ruleset: Ruleset, position: Position, steps: int, *, as_dealer: bool)
     if position.flag:
         return _Climbed(position, 0, won=as_dealer)
     must_play = {Rank.parse(level) for level in ruleset.must_play}
-    level, released = position.level, position.released
-    if as_dealer and level in must_play:
+    level, lap, released = position.level, position.lap, position.released
+    if as_dealer and lap == ruleset.laps and level in must_play:
         released = released | {level}
-    if not as_dealer and level in must_play - released:
+    if not as_dealer and lap == ruleset.laps and level in must_play - released:
         return _Climbed(position, 0, won=False)
     levels = 0
     while levels < steps:
-        if level == Rank.ACE and ruleset.past_ace == "flag":
+        if level < Rank.ACE:
+            level = Rank(level + 1)
+        elif ruleset.past_ace == "flag":
             return _Climbed(replace(position, level=level, released=released, flag=True), levels + 1, won=False)
-        if level == Rank.ACE and ruleset.past_ace != "wrap":
-            return _Climbed(replace(position, level=level, released=released), levels, won=True)
-        level = Rank.TWO if level == Rank.ACE else Rank(level + 1)
+        elif ruleset.past_ace == "wrap":
+            level = Rank.TWO
+        elif lap < ruleset.laps:
+            level, lap = Rank.parse(ruleset.start_level), lap + 1
+        else:
+            return _Climbed(replace(position, level=level, lap=lap, released=released), levels, won=True)
         levels += 1
-        if level in must_play - released:
+        if lap == ruleset.laps and level in must_play - released:
             break
-    return _Climbed(replace(position, level=level, released=released), levels, won=False)
+    return _Climbed(replace(position, level=level, lap=lap, released=released), levels, won=False)
 
 
 def _fallen_to(ruleset: Ruleset, level: Rank, score: int, table_score: int, play: Sequence[Card]) -> Rank | None:
@@ -361,21 +369,32 @@ def _fallen_to(ruleset: Ruleset, level: Rank, score: int, table_score: int, play
     return Rank.JACK if aces and len(play) == 1 else None  # S3-16: it is one ace
 
 
+def _wins_heaven(order: Order, play: Sequence[Card], *, by_catchers: bool) -> bool:
+    """Whether *play*, which won the last trick, goes "up to heaven" (S0-43, S0-44, S0-55, S0-65, Q68)."""
+    ruleset = order.ruleset
+    if not play or ruleset.heaven == "none" or (ruleset.heaven == "catchers" and not by_catchers):
+        return False
+    return contains_510k(order, play) and (len(play) == 3 or not ruleset.heaven_exact)
+
+
 def _up_to_heaven(
-    ruleset: Ruleset, dealer: Seat, score: int, positions: Mapping[Side, Position], steps: tuple[int, int]
+    ruleset: Ruleset, dealer: Seat, score: int, positions: Mapping[Side, Position], winners: Side
 ) -> Settlement:
-    """上天入地: the winner goes to A, the loser back to 2 with nothing released (Q69, Q119)."""
-    losers, winners = dealer.side, dealer.side.other
+    """上天入地: the winner goes to the last A, the loser back to the start with nothing released (Q69, Q119)."""
+    steps = level_steps(ruleset, score)
+    by_dealer = winners == dealer.side
     after = {
-        losers: Position(Rank.parse(ruleset.start_level)),
-        winners: replace(positions[winners], level=Rank.ACE),
+        winners.other: Position(Rank.parse(ruleset.start_level)),
+        winners: _at_last_ace(ruleset, positions[winners]),
     }
-    ordinary = max(1, _climb(ruleset, positions[winners], steps[1], as_dealer=False).levels)
+    climbed = _climb(ruleset, positions[winners], steps[0 if by_dealer else 1], as_dealer=by_dealer)
+    ordinary = max(1, climbed.levels)
+    up = _gained(ruleset, positions[winners], after[winners])
     return Settlement(
         score=score,
         stage=winners,
         steps=steps,
-        gained=(0, _gained(positions[winners], after[winners])),
+        gained=(up, 0) if by_dealer else (0, up),
         positions=after,
         next_dealer=_next_dealer(ruleset, dealer, winners),
         award=max(ruleset.heaven_award, ordinary),
@@ -383,8 +402,15 @@ def _up_to_heaven(
     )
 
 
-def _gained(before: Position, after: Position) -> int:
-    return after.level + after.flag - before.level - before.flag
+def _at_last_ace(ruleset: Ruleset, position: Position) -> Position:
+    """*position* moved up to A of the last lap; nothing is higher but the flag, which is kept."""
+    return replace(position, level=Rank.ACE, lap=ruleset.laps)
+
+
+def _gained(ruleset: Ruleset, before: Position, after: Position) -> int:
+    """Levels between two positions, over laps; the flag is one more."""
+    in_a_lap = Rank.ACE - Rank.parse(ruleset.start_level) + 1
+    return (after.lap - before.lap) * in_a_lap + after.level + after.flag - before.level - before.flag
 
 
 def _next_dealer(ruleset: Ruleset, dealer: Seat, on_stage: Side) -> Seat | None:

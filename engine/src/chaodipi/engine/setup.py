@@ -8,6 +8,7 @@ from chaodipi.engine.cards import Card, Rank, Seat, Side, Suit
 from chaodipi.engine.errors import MalformedError
 from chaodipi.engine.events import Phase, is_flag_deal
 from chaodipi.engine.ruleset import Ruleset
+from chaodipi.engine.scoring import Position
 
 __all__ = ["Setup", "check_position", "check_setup"]
 
@@ -24,6 +25,7 @@ class Setup:
         first_drawer: Draws the first card.
         dealer: Dealer, or None where the showing decides (first deals, placing).
         levels: Levels of sides 02 and 13; None for a side on the flag, whose deals are flag deals.
+        laps: Laps of sides 02 and 13, from 1; only where a match has laps.
         on_stage: Side whose level is played; None: the dealer's.
         first_deal: First deal of a game.
         redeals: How often this deal was redealt before (Q133).
@@ -37,6 +39,11 @@ class Setup:
     on_stage: Side | None = None
     first_deal: bool = True
     redeals: int = 0
+    laps: tuple[int, int] = (1, 1)
+
+    def position(self, side: Side) -> Position:
+        """Where *side* stands, if this deal stands alone: nothing is released."""
+        return Position.at(self.levels[side], self.laps[side])
 
     @property
     def flag(self) -> bool:

@@ -35,7 +35,7 @@ from chaodipi.engine.order import Order, order_for
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.rungs import is_higher, leaves_trump_open, read_showing
 
-__all__ = ["Attempt", "Contribution", "Showing", "Trick", "View"]
+__all__ = ["Attempt", "Contribution", "Showing", "Trick", "View", "after_booking"]
 
 _KINDS: dict[Phase, tuple[ActionKind, ...]] = {
     Phase.DECLARE: (ActionKind.SHOW, ActionKind.PASS),
@@ -96,6 +96,13 @@ class Attempt:
     cards: tuple[Card, ...]
 
 
+def after_booking(ruleset: Ruleset, score: int, points: int) -> int:
+    """The catchers' *score* after *points* were booked; with a floor, a penalty never takes it below 0 (Q78)."""
+    if ruleset.penalty_floor == "zero" and points < 0:
+        return max(score + points, min(0, score))
+    return score + points
+
+
 class View:
     """
     One deal as *seat* knows it, or as the host does (*seat* None: everything).
@@ -103,6 +110,7 @@ class View:
     Attributes:
         phase: Where the deal stands.
         dealer: Dealer (庄家), None while not yet known.
+        laps: Laps of sides 02 and 13, from 1; 0 where a match has no laps.
         levels: Levels of sides 02 and 13. ``level`` is the one of this deal, None on a flag deal.
         flag: A flag deal (扛旗): no bottom, no showings.
         trump: Trump as it would be now, None while nobody has shown. Of a dark deal only the host
@@ -132,9 +140,9 @@ class View:
 
     __slots__ = (
         "_first_trick", "_order", "_queue", "adjustments", "already_shown", "asked", "attempts", "bottom",
-        "bottom_owner", "caller", "dealer", "end", "first_deal", "first_drawer", "flag", "hand_sizes", "hands", "level",
-        "levels", "on_stage", "phase", "redeals", "returned", "revealed", "ruleset", "score", "seat", "shown", "stake",
-        "standing", "stirs_from", "to_act", "trick", "tricks", "tricks_left", "trump", "turned", "undeclared",
+        "bottom_owner", "caller", "dealer", "end", "first_deal", "first_drawer", "flag", "hand_sizes", "hands", "laps",
+        "level", "levels", "on_stage", "phase", "redeals", "returned", "revealed", "ruleset", "score", "seat", "shown",
+        "stake", "standing", "stirs_from", "to_act", "trick", "tricks", "tricks_left", "trump", "turned", "undeclared",
     )  # fmt: skip
 
     def __init__(self, ruleset: Ruleset, seat: Seat | None = None, events: Iterable[Event] = ()) -> None:
@@ -145,6 +153,7 @@ class View:
         self.first_drawer = Seat.S0
         self.dealer: Seat | None = None
         self.levels: tuple[Rank | None, Rank | None] = (None, None)
+        self.laps = (0, 0)
         self.on_stage: Side | None = None
         self.first_deal = False
         self.redeals = 0
@@ -279,6 +288,7 @@ class View:
             "first_drawer": int(self.first_drawer),
             "dealer": self.dealer,
             "levels": [level and int(level) for level in self.levels],
+            "laps": list(self.laps),
             "on_stage": self.on_stage,
             "first_deal": self.first_deal,
             "redeals": self.redeals,
@@ -334,6 +344,7 @@ class View:
         self.first_deal = event.first_deal
         self.redeals = event.redeals
         self.flag = event.flag
+        self.laps = event.laps
         side = event.dealer.side if event.dealer is not None else event.on_stage
         self.level = Rank.parse(self.ruleset.start_level) if side is None else event.levels[side]
 
@@ -506,9 +517,7 @@ class View:
 
     def _booked(self, event: Booked) -> None:
         self.adjustments.append(event)
-        self.score += event.points
-        if self.ruleset.penalty_floor == "zero" and event.points < 0:
-            self.score = max(self.score, min(0, self.score - event.points))
+        self.score = after_booking(self.ruleset, self.score, event.points)
 
     def _trick_ended(self, event: TrickEnded) -> None:
         self.tricks.append(Trick(tuple(self.trick), event.winner, event.points))

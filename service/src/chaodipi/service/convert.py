@@ -15,6 +15,7 @@ from chaodipi.sdk.wire import (
     choice_set_to_wire,
     event_to_wire,
     payouts_of_seats,
+    position_to_wire,
     seat_to_wire,
     side_to_wire,
 )
@@ -50,7 +51,7 @@ def outgoing_to_wire(message: Outgoing) -> session_pb2.ServerMessage:
         case SeatMessage(message=Verdict() as verdict):
             return session_pb2.ServerMessage(answer_result=_verdict(message.channel, verdict))
         case SeatMessage(message=Ended() as ended):
-            result = match_result_to_wire(ended.result)
+            result = match_result_to_wire(ended.result, laps=message.spec.ruleset.laps > 1)
             return session_pb2.ServerMessage(seat_ended=session_pb2.SeatEnded(channel=message.channel, result=result))
         case Unplaced(channel=channel, decision=decision):
             stale: Any = int(VerdictStatus.STALE)
@@ -103,6 +104,7 @@ def _event(numbered: Numbered, spec: TableSpec) -> seat_pb2.SeatEvent | None:
         dealer=None if outcome is None else outcome.dealer,
         bookings=() if outcome is None else outcome.bookings,
         by_host=numbered.by_host,
+        laps=spec.ruleset.laps > 1,
     )
 
 
@@ -193,8 +195,8 @@ def match_to_wire(spec: TableSpec, *, resumed: bool = False) -> match_pb2.Match:
     )
 
 
-def match_result_to_wire(result: TableResult) -> match_pb2.MatchResult:
-    """What became of a table: one deal, or none."""
+def match_result_to_wire(result: TableResult, *, laps: bool = False) -> match_pb2.MatchResult:
+    """What became of a table: one deal, or none. *laps*: its ruleset has laps."""
     reasons = {"forfeit": 2, "host_fault": 4}
     reason: Any = reasons.get(result.how, 1)
     out = match_pb2.MatchResult(games=[0, 0], end_reason=reason)
@@ -216,8 +218,7 @@ def match_result_to_wire(result: TableResult) -> match_pb2.MatchResult:
             payouts=payouts_of_seats(settlement, result.dealer),
         )
         for each in Side:
-            position = settlement.positions[each]
-            out.levels.add(side=side_to_wire(each), level=int(position.level), flag=position.flag)
+            out.levels.append(position_to_wire(each, settlement.positions[each], laps=laps))
         if settlement.winner is not None:
             out.games[settlement.winner] = 1
     if result.forfeiting_side is not None:

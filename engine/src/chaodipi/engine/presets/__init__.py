@@ -1,6 +1,7 @@
 """The presets: one module each, a table of values and nothing else."""
 
 from chaodipi.engine.presets import (
+    an_chao,
     baomahui,
     huanle_1,
     huanle_2,
@@ -12,6 +13,7 @@ from chaodipi.engine.presets import (
 )
 
 PRESETS = {
+    "an_chao": an_chao.VALUES,
     "baomahui": baomahui.VALUES,
     "huanle_1": huanle_1.VALUES,
     "huanle_2": huanle_2.VALUES,

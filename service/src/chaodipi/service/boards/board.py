@@ -40,6 +40,7 @@ class Board:
         index: Number in the league, 0 or more; it decides the cards.
         dealer: Dealer, or None where the showing decides.
         levels: Levels of sides 02 and 13; None for both on a board that is a flag deal.
+        laps: Their laps, from 1; only where the ruleset has laps.
         on_stage: Side whose level is played, None in a first deal.
     """
 
@@ -50,14 +51,15 @@ class Board:
     dealer: Seat | None
     levels: tuple[Rank | None, Rank | None]
     on_stage: Side | None
+    laps: tuple[int, int] = (1, 1)
 
 
 def plan_board(ruleset: Ruleset, secrets: Secrets, index: int, place: int | None = None) -> Board:
     """
     Board *index*: the usual mix of dealers and levels, by its *place* in the pairing (default: its index).
 
-    Both sides stand on the same level, so neither seating has the better board. Dealer and level go round
-    over the later deals only, so that first deals take no seat's turn to deal.
+    Both sides stand on the same level, so neither seating has the better board. Dealer, level and then lap go
+    round over the later deals only, so that first deals take no seat's turn to deal.
     """
     place = index if place is None else place
     if place % FIRST_DEAL_EVERY == FIRST_DEAL_EVERY - 1:
@@ -66,9 +68,9 @@ def plan_board(ruleset: Ruleset, secrets: Secrets, index: int, place: int | None
         return Board(index, ruleset, drawer, True, None, (start, start), None)
     later = place - place // FIRST_DEAL_EVERY
     dealer = Seat(later % 4)
-    level = board_level(ruleset, later)
+    level, lap = board_level(ruleset, later), 1 + later // 13 % ruleset.laps
     placing = ruleset.dealer_seat == "placing"
-    return Board(index, ruleset, dealer, False, None if placing else dealer, (level, level), dealer.side)
+    return Board(index, ruleset, dealer, False, None if placing else dealer, (level, level), dealer.side, (lap, lap))
 
 
 def board_level(ruleset: Ruleset, number: int) -> Rank | None:
@@ -97,6 +99,7 @@ def setup_from_seed(board: Board, seed_of_board: bytes, redeals: int) -> Setup:
         on_stage=board.on_stage,
         first_deal=board.first_deal,
         redeals=redeals,
+        laps=board.laps,
     )
 
 

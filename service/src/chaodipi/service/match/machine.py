@@ -29,7 +29,7 @@ from chaodipi.engine.events import (
     visible,
 )
 from chaodipi.engine.game import settle_deal
-from chaodipi.engine.scoring import Position, Settlement
+from chaodipi.engine.scoring import Settlement
 from chaodipi.service.match.messages import (
     Decision,
     Ended,
@@ -416,7 +416,7 @@ class TableMachine:
         deal = self._deal
         dealer = deal.view.dealer
         assert dealer is not None
-        settlement = settle_deal(deal, {side: Position.at(deal.setup.levels[side]) for side in Side})
+        settlement = settle_deal(deal, {side: deal.setup.position(side) for side in Side})
         return Outcome(settlement, dealer, tuple(deal.view.adjustments))
 
     def _end_deal(self) -> None:

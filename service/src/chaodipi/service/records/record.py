@@ -94,7 +94,7 @@ def settlement_to_json(settlement: Settlement | None) -> dict[str, Any] | None:
     """What the deal changed, sides by their text."""
     if settlement is None:
         return None
-    told = {
+    told: dict[str, Any] = {
         "score": settlement.score,
         "stage": settlement.stage.text,
         "steps": list(settlement.steps),
@@ -105,12 +105,16 @@ def settlement_to_json(settlement: Settlement | None) -> dict[str, Any] | None:
         "fall_back": settlement.fall_back,
         "jump": settlement.jump,
     }
+    laps = {side.text: position.lap for side, position in settlement.positions.items()}
+    if any(lap > 1 for lap in laps.values()):
+        told["laps"] = laps
     return told if settlement.payout is None else told | {"payout": list(settlement.payout)}
 
 
 def header_of(spec: TableSpec, board: Board) -> dict[str, Any]:
     ruleset = spec.ruleset
-    return {
+    laps = {"laps": list(board.laps)} if ruleset.laps > 1 else {}
+    return laps | {
         "type": "table",
         "schema": SCHEMA,
         "table": spec.table_id,

@@ -14,7 +14,6 @@ from chaodipi.engine.errors import EngineError
 from chaodipi.engine.events import Event
 from chaodipi.engine.game import settle_deal
 from chaodipi.engine.ruleset import Ruleset, ruleset_of
-from chaodipi.engine.scoring import Position
 from chaodipi.service.boards.board import Board, Secrets, plan_board, setup_from_seed
 from chaodipi.service.boards.shuffle import board_commitment, seed_commitment
 from chaodipi.service.records.record import (
@@ -110,6 +109,7 @@ class Record:
             first_deal=header["first_deal"],
             dealer=None if header["dealer"] is None else Seat(header["dealer"]),
             levels=levels,
+            laps=(header["laps"][0], header["laps"][1]) if "laps" in header else (1, 1),
             on_stage={None: None, "02": Side.SIDE_02, "13": Side.SIDE_13}[header["on_stage"]],
         )
 
@@ -280,7 +280,7 @@ def _check_play(record: Record, board: Board) -> Iterator[Mismatch]:
     if dealer is None or dealer != result["dealer"]:
         yield Mismatch("score", last, f"dealer {result['dealer']}; played again: {dealer}")
         return
-    settlement = settle_deal(deal, {side: Position.at(board.levels[side]) for side in Side})
+    settlement = settle_deal(deal, {side: deal.setup.position(side) for side in Side})
     again = settlement_to_json(settlement) or {}
     if result["score"] not in (end.score, settlement.score):
         yield Mismatch("score", last, f"score {result['score']}; played again: {settlement.score}")
