@@ -5,12 +5,13 @@ import sys
 
 import pytest
 from chaodipi import sdk
-from chaodipi.engine.cards import Rank, Seat, Suit, parse_cards
+from chaodipi.engine.cards import Card, Rank, Seat, Side, Suit, parse_cards
 from chaodipi.engine.deal import Deal
-from chaodipi.engine.events import Phase
+from chaodipi.engine.events import DealStarted, Phase, ShowKind, Shown
 from chaodipi.engine.ruleset import preset_names, resolve
-from chaodipi.sdk import Action, Bot, Decision, play_local
+from chaodipi.sdk import Action, Bot, Decision, Show, View, play_local
 from chaodipi.sdk.baselines import BASELINES
+from chaodipi.sdk.baselines.blind import fail_chance
 
 PUBLIC = (
     "Bot Decision run Session SessionError play_local play_deal LocalResult default_action Action ActionKind "
@@ -48,6 +49,24 @@ class Feeder(Small):
 def test_public_names_are_these() -> None:
     assert sdk.__all__ == PUBLIC.split()
     assert all(hasattr(sdk, name) for name in sdk.__all__)
+
+
+@pytest.mark.parametrize("level", "23456789TJQKA")
+def test_a_blind_stir_is_weighed_at_every_level(level: str) -> None:
+    """The better pair is the safer stir, and what the hand excludes cannot have been shown (S0-33, S0-36, Q7)."""
+    view = View(resolve("an_chao"), Seat.S1)
+    at = Rank.parse(level)
+    view.apply(DealStarted(Seat.S0, Seat.S0, (at, at), Side.SIDE_02, False, 0))
+    club, joker = Card.of(Suit.CLUBS, at), Card.BIG_JOKER
+    low, high = Show((club, club)), Show((joker, joker))
+    hand = (*low.cards, *high.cards)
+
+    assert fail_chance(view, hand, low) == 0  # nobody has shown
+    view.apply(Shown(Seat.S2, ShowKind.DECLARATION, (), None, True, Phase.DECLARE))
+    view.apply(Shown(Seat.S3, ShowKind.OVERCALL, (), None, True, Phase.DECLARE))
+    assert fail_chance(view, hand, low) == 1
+    assert 0 < fail_chance(view, hand, high) < 0.5
+    assert fail_chance(view, (*hand, Card.H5), high) == 0  # only the pair of heart fives is higher
 
 
 @pytest.mark.parametrize("preset", preset_names())

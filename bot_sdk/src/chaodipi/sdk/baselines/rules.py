@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
 
-from chaodipi.engine import ShowKind
-from chaodipi.engine.rungs import is_higher, read_showing
 from chaodipi.engine.shapes import decompose
 from chaodipi.sdk import (
     SUITS,
@@ -28,6 +26,7 @@ from chaodipi.sdk import (
     run,
     runs_of,
 )
+from chaodipi.sdk.baselines.blind import fail_chance
 
 __all__ = ["RulesBot"]
 
@@ -175,33 +174,13 @@ class RulesBot(Bot):
         mine = view.bottom_owner is not None and view.bottom_owner.side == self.seat.side
         best: tuple[float, Show] | None = None
         for show in decision.legal_shows:
-            if decision.ruleset.stir_strength == "blind" and self._fail_chance(decision, show) > self.stir_risk:
+            if decision.ruleset.stir_strength == "blind" and (fail_chance(view, decision.hand, show) > self.stir_risk):
                 continue
             trumps = self._trumps(decision, decision.hand, show.named or show.cards[0].suit)
             need = max(self.stir_trumps, now + self.stir_lead) + (2 if mine else 0)
             if trumps >= need and (best is None or trumps > best[0]):
                 best = (trumps, show)
         return decision.pass_() if best is None else best[1]
-
-    def _fail_chance(self, decision: Decision, show: Show) -> float:
-        """Chance that a blind stir is not higher than what was shown in the dark."""
-        ruleset, view = decision.ruleset, decision.view
-        rung, _ = read_showing(ruleset, view.level, show.cards, show.named, show.looking_back)
-        holds = 1.0
-        for showing in view.shown:
-            if showing.rung is not None:
-                holds *= is_higher(ruleset, rung, showing.rung)
-                continue
-            # Pairs that another seat may have shown: not one of their cards is in this hand.
-            pairs = [Card.of(suit, view.level) for suit in SUITS] if view.level is not None else []
-            others = [
-                read_showing(ruleset, view.level, (card, card), None, False)[0]
-                for card in (*pairs, Card.SMALL_JOKER, Card.BIG_JOKER)
-                if card not in decision.hand
-            ]
-            as_high = sum(not is_higher(ruleset, rung, other) for other in others) / max(1, len(others))
-            holds *= 1 - as_high * (0.25 if showing.kind is ShowKind.DECLARATION else 1.0)
-        return 1 - holds
 
     # ---- burying
 
