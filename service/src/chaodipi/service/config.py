@@ -88,13 +88,15 @@ class ServerConfig:
 
     Attributes:
         listen: ``host:port`` for bots.
-        metrics_port: Prometheus metrics on this machine; 0: none.
+        metrics_port: Prometheus metrics; 0: none.
+        metrics_host: Address at which they are shown; whoever reaches it may read them.
         store: SQLite file of bots and leagues.
         log_level: debug, info, warning, error.
     """
 
     listen: str = "127.0.0.1:7878"
     metrics_port: int = 0
+    metrics_host: str = "127.0.0.1"
     store: str = "out/chaodipi.db"
     log_level: str = "info"
 

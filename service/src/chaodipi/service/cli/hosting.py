@@ -47,7 +47,10 @@ class Hosted:
 
 @contextlib.asynccontextmanager
 async def open_host(
-    token_hashes: Mapping[str, str], listen: str = "127.0.0.1:0", metrics_port: int | None = None
+    token_hashes: Mapping[str, str],
+    listen: str = "127.0.0.1:0",
+    metrics_port: int | None = None,
+    metrics_host: str = "127.0.0.1",
 ) -> AsyncIterator[Hosted]:
     """
     A host that lets in bots by their name and token's hash; stopped on the way out.
@@ -65,8 +68,8 @@ async def open_host(
     stop_metrics: Callable[[], None] | None = None
     metrics_url = ""
     if metrics_port is not None:
-        found, stop_metrics = serve_metrics(host.metrics, metrics_port)
-        metrics_url = f"http://127.0.0.1:{found}/metrics"
+        found, stop_metrics = serve_metrics(host.metrics, metrics_port, metrics_host)
+        metrics_url = f"http://{metrics_host}:{found}/metrics"
     try:
         server, port = await start_server(host, listen)
         try:

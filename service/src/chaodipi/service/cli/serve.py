@@ -40,7 +40,7 @@ async def _serve(
     tokens = {f"house.{name}": new_token() for name in BASELINES} if ruleset else {}
     known = store.bot_hashes()
     hashes = known | {name: hash_token(token) for name, token in tokens.items()}
-    async with hosting.open_host(hashes, config.listen, config.metrics_port or None) as hosted:
+    async with hosting.open_host(hashes, config.listen, config.metrics_port or None, config.metrics_host) as hosted:
         host, server = hosted.host, hosted.server
         console.print(f"serving at {server}, {len(known)} bots known; Ctrl-C stops")
         for name, token in tokens.items():
