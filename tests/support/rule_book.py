@@ -261,7 +261,7 @@ def _script(lines: list[str], at: int) -> Line:
     ask: dict[str, Any] = {"op": "play", "ruleset": head[0], "dealer": None}
     for part in head[1:]:
         _heading(ask, part)
-    bottom = _bottom(head[0])
+    bottom, bottom_given = _bottom(head[0]), False
     shown: dict[str, Counter[str]] = {}
     plays: dict[str, set[str]] = {}
     given: dict[str, Counter[str]] = {}
@@ -276,7 +276,7 @@ def _script(lines: list[str], at: int) -> Line:
             seat, _, cards = order.removeprefix("hand ").partition(": ")
             given[seat] = Counter(cards.split())
         elif order.startswith("bottom "):
-            bottom = order.removeprefix("bottom ")
+            bottom, bottom_given = order.removeprefix("bottom "), True
         elif order.startswith("start: "):
             ask["from"] = dict(_start(part) for part in order.removeprefix("start: ").split(", "))
         elif order == "window closes":
@@ -298,7 +298,7 @@ def _script(lines: list[str], at: int) -> Line:
         shown[seat] = shown.get(seat, Counter()) | Counter(" ".join(played_cards).split())
     hands = {seat: shown.get(seat, Counter()) | given.get(seat, Counter()) for seat in {*shown, *given}}
     ask |= {"hands": {seat: sorted(hand.elements()) for seat, hand in sorted(hands.items())}}
-    ask |= {"actions": actions} | ({"bottom": bottom} if "from" not in ask else {})
+    ask |= {"actions": actions} | ({"bottom": bottom} if bottom_given or "from" not in ask else {})
     expect |= {"results": results}
     return {"id": str(at), "preset": head[0], "clauses": [], "ask": ask, "expect": expect}
 
@@ -320,6 +320,8 @@ def _heading(ask: dict[str, Any], part: str) -> None:
             ask["dealer"] = None if value == "open" else int(value)
         case "on stage":
             ask["on_stage"] = value
+        case "mode":
+            ask["mode"] = value
         case "first":
             assert value == "deal", part
             ask["first_deal"] = True
@@ -347,10 +349,10 @@ def _action(order: str, bottom: str) -> list[Any]:
 
 
 def _start(part: str) -> tuple[str, Any]:
-    word, _, value = part.partition(" ")
-    if not value:
-        return "phase", word
-    return word, int(value) if word in ("leader", "score") else value
+    word, _, value = part.rpartition(" ")
+    if not word:
+        return "phase", value
+    return word.replace(" ", "_"), value if word == "trump" else int(value)
 
 
 def _end(part: str) -> tuple[str, Any]:
