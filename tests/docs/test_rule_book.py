@@ -65,7 +65,7 @@ WRONG = """
 
 ```deal
 ming_chao, level 8, dealer 0
-0 shows D8                refused
+0 shows D8                refused (OVERCALL_CLOSED)
 ```
 
 ```deal

@@ -289,7 +289,7 @@ def _script(lines: list[str], at: int) -> Line:
             action = _action(order, bottom)
             seat = str(action[0])
             actions.append(action)
-            results.append({"accepted": not remark.strip().startswith("refused")})
+            results.append(_verdict(remark.strip()))
             if action[1] == "play":
                 plays.setdefault(seat, set()).add(action[2])
             elif action[1] in ("declare", "stir"):
@@ -301,6 +301,15 @@ def _script(lines: list[str], at: int) -> Line:
     ask |= {"actions": actions} | ({"bottom": bottom} if bottom_given or "from" not in ask else {})
     expect |= {"results": results}
     return {"id": str(at), "preset": head[0], "clauses": [], "ask": ask, "expect": expect}
+
+
+def _verdict(remark: str) -> dict[str, Any]:
+    """What a remark behind an action says: a refusal names its reason in brackets, so that the why can be checked."""
+    if not remark.startswith("refused"):
+        return {"accepted": True}
+    reason = re.search(r"[(（]([A-Z_]+)[)）]$", remark)
+    assert reason, f"a refusal without its reason: {remark}"
+    return {"accepted": False, "reason": reason[1]}
 
 
 def _bottom(preset: str) -> str:
