@@ -19,6 +19,7 @@ from chaodipi.service.scheduler.schedule import Entry, Plan, round_robin
 from chaodipi.service.scheduler.standings import PairOutcome, estimate, standings
 
 from tests.league.stand_in import StandInHost, default_brain, high, shower
+from tests.support.tools import needs_tool
 
 RULESET = resolve("ming_chao")
 SECRETS = Secrets(bytes(32), (b"", b"", b""))
@@ -53,6 +54,7 @@ def test_vector_in_python():
         assert shuffle.first_drawer(got) == line["first_drawer"]
 
 
+@needs_tool("node")
 def test_vector_in_javascript():
     script = Path(__file__).parent / "shuffle_check.mjs"
     done = subprocess.run(["node", script, str(VECTOR)], capture_output=True, text=True, check=False)
