@@ -50,7 +50,7 @@ async def test_a_late_answer_is_counted() -> None:
     async with hosting() as (host, port), seated(port) as clients:
         clients["bee"].silent = True
         await host.wait_for_bots(NAMES, 10)
-        clock = TimeControl(play_ms=50, bury_ms=50, max_faults=0)
+        clock = TimeControl(play_ms=50, bury_ms=50, attempts=100, max_faults=0)
         playing = asyncio.create_task(host.play_table(table(time=clock)))
         bee = clients["bee"]
         await asyncio.wait_for(bee.asked.wait(), 20)

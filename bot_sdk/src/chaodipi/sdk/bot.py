@@ -57,10 +57,20 @@ class Decision:
         deal: Number of the deal in the match, from 1.
         attempt: 1, then one more after each refused answer.
         note: Text kept with the answer in the record; set it to say why.
+        bank_left_ms: Milliseconds of the time left that were the time bank when it was asked; 0: none.
+        last_charged_ms: Milliseconds that the seat's last answer was charged, the network allowance taken off.
     """
 
     def __init__(
-        self, view: View, *, match: str = "local", deal: int = 1, attempt: int = 1, time_left_ms: int = 0
+        self,
+        view: View,
+        *,
+        match: str = "local",
+        deal: int = 1,
+        attempt: int = 1,
+        time_left_ms: int = 0,
+        bank_left_ms: int = 0,
+        last_charged_ms: int = 0,
     ) -> None:
         if view.seat is None:
             raise ValueError("a decision needs the view of one seat")
@@ -71,13 +81,15 @@ class Decision:
         self.deal = deal
         self.attempt = attempt
         self.note = ""
+        self.bank_left_ms = bank_left_ms
+        self.last_charged_ms = last_charged_ms
         self._deadline = time.monotonic() + time_left_ms / 1000 if time_left_ms else None
 
     # ---- the situation
 
     @property
     def time_left_ms(self) -> int | None:
-        """Milliseconds left now, None without a clock."""
+        """Milliseconds left now, the time bank included; None without a clock."""
         return None if self._deadline is None else max(0, int((self._deadline - time.monotonic()) * 1000))
 
     @property

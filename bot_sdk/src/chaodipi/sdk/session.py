@@ -75,6 +75,8 @@ class _Channel:
     view: View = field(init=False)
     seq: int = 0
     deal: int = 0
+    charged_ms: int = 0
+    """What the last answer was charged."""
     lost: bool = False
     """Events are missing and a snapshot was asked for."""
 
@@ -391,6 +393,8 @@ class Session:
             deal=channel.deal,
             attempt=max(1, request.attempt),
             time_left_ms=request.time_left_ms,
+            bank_left_ms=request.bank_left_ms,
+            last_charged_ms=channel.charged_ms,
         )
         action = self._answer(channel, decision)
         self.decisions += 1
@@ -418,6 +422,9 @@ class Session:
         return default_action(channel.view, channel.seat)
 
     def _answer_result(self, result: session_pb2.AnswerResult) -> None:
+        channel = self._channels.get(result.channel)
+        if channel is not None:
+            channel.charged_ms = result.charged_ms
         status = session_pb2.AnswerResult
         if result.status in (status.STATUS_RETRY, status.STATUS_REPLACED, status.STATUS_TOO_LATE):
             name = status.Status.Name(result.status)

@@ -18,7 +18,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63haodipi/v1/match.proto\x12\x0b\x63haodipi.v1\x1a\x17\x63haodipi/v1/cards.proto\x1a\x16\x63haodipi/v1/seat.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe6\x06\n\x05Match\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x05state\x18\x02 \x01(\x0e\x32\x18.chaodipi.v1.Match.State\x12\x0f\n\x07ruleset\x18\x03 \x01(\t\x12\x16\n\x0eruleset_digest\x18\x04 \x01(\t\x12#\n\x05seats\x18\x05 \x03(\x0b\x32\x14.chaodipi.v1.Seating\x12.\n\x0ctime_control\x18\x06 \x01(\x0b\x32\x18.chaodipi.v1.TimeControl\x12.\n\x0c\x66\x61ult_policy\x18\x07 \x01(\x0b\x32\x18.chaodipi.v1.FaultPolicy\x12\x11\n\tmax_deals\x18\x08 \x01(\r\x12\x0e\n\x06league\x18\t \x01(\t\x12.\n\x06labels\x18\n \x03(\x0b\x32\x1e.chaodipi.v1.Match.LabelsEntry\x12(\n\x06result\x18\x0b \x01(\x0b\x32\x18.chaodipi.v1.MatchResult\x12\x17\n\x0fseed_commitment\x18\x0c \x01(\x0c\x12\x13\n\x0bseed_reveal\x18\r \x01(\x0c\x12/\n\x0b\x63reate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12=\n\x0eruleset_values\x18\x11 \x03(\x0b\x32%.chaodipi.v1.Match.RulesetValuesEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x34\n\x12RulesetValuesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x99\x01\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x11\n\rSTATE_PENDING\x10\x01\x12\x17\n\x13STATE_WAITING_READY\x10\x02\x12\x11\n\rSTATE_RUNNING\x10\x03\x12\x12\n\x0eSTATE_FINISHED\x10\x04\x12\x13\n\x0fSTATE_CANCELLED\x10\x05\x12\x11\n\rSTATE_ABORTED\x10\x06\"z\n\x07Seating\x12\x1f\n\x04seat\x18\x01 \x01(\x0e\x32\x11.chaodipi.v1.Seat\x12\r\n\x03\x62ot\x18\x02 \x01(\tH\x00\x12\x11\n\x07\x62uiltin\x18\x03 \x01(\tH\x00\x12\x13\n\x0b\x62ot_version\x18\x04 \x01(\t\x12\r\n\x05\x65ntry\x18\x05 \x01(\tB\x08\n\x06player\"\xc4\x02\n\x0bTimeControl\x12/\n\x0cper_decision\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12-\n\nper_burial\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\'\n\x04\x62\x61nk\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x30\n\rready_timeout\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x34\n\x11network_allowance\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x33\n\x10\x64isconnect_grace\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07untimed\x18\x07 \x01(\x08\"@\n\x0b\x46\x61ultPolicy\x12\x1d\n\x15\x61ttempts_per_decision\x18\x01 \x01(\r\x12\x12\n\nmax_faults\x18\x02 \x01(\r\"\xaa\x03\n\x0bMatchResult\x12!\n\x06winner\x18\x01 \x01(\x0e\x32\x11.chaodipi.v1.Side\x12%\n\x06levels\x18\x02 \x03(\x0b\x32\x15.chaodipi.v1.Position\x12\r\n\x05games\x18\x03 \x03(\r\x12&\n\x05\x64\x65\x61ls\x18\x04 \x03(\x0b\x32\x17.chaodipi.v1.DealResult\x12%\n\x05seats\x18\x05 \x03(\x0b\x32\x16.chaodipi.v1.SeatStats\x12\x36\n\nend_reason\x18\x06 \x01(\x0e\x32\".chaodipi.v1.MatchResult.EndReason\x12*\n\x0f\x66orfeiting_seat\x18\x07 \x01(\x0e\x32\x11.chaodipi.v1.Seat\"\x8e\x01\n\tEndReason\x12\x1a\n\x16\x45ND_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14\x45ND_REASON_COMPLETED\x10\x01\x12\x16\n\x12\x45ND_REASON_FORFEIT\x10\x02\x12\x18\n\x14\x45ND_REASON_CANCELLED\x10\x03\x12\x19\n\x15\x45ND_REASON_HOST_FAULT\x10\x04\"\xb5\x01\n\nDealResult\x12\x0c\n\x04\x64\x65\x61l\x18\x01 \x01(\r\x12!\n\x06\x64\x65\x61ler\x18\x02 \x01(\x0e\x32\x11.chaodipi.v1.Seat\x12\r\n\x05score\x18\x03 \x01(\x11\x12!\n\x06winner\x18\x04 \x01(\x0e\x32\x11.chaodipi.v1.Side\x12\r\n\x05steps\x18\x05 \x01(\r\x12\x0e\n\x06gained\x18\x06 \x01(\r\x12\x14\n\x0cmatch_points\x18\x07 \x03(\r\x12\x0f\n\x07payouts\x18\x08 \x03(\x11\"\xce\x01\n\tSeatStats\x12\x1f\n\x04seat\x18\x01 \x01(\x0e\x32\x11.chaodipi.v1.Seat\x12\x11\n\tdecisions\x18\x02 \x01(\r\x12\x32\n\x06\x66\x61ults\x18\x03 \x03(\x0b\x32\".chaodipi.v1.SeatStats.FaultsEntry\x12\x14\n\x0cthink_p50_ms\x18\x04 \x01(\r\x12\x14\n\x0cthink_max_ms\x18\x05 \x01(\r\x1a-\n\x0b\x46\x61ultsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\"\x1f\n\x0fGetMatchRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"5\n\x10GetMatchResponse\x12!\n\x05match\x18\x01 \x01(\x0b\x32\x12.chaodipi.v1.Match\"\xee\x01\n\x12ListMatchesRequest\x12\x0e\n\x06league\x18\x01 \x01(\t\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12(\n\x06states\x18\x03 \x03(\x0e\x32\x18.chaodipi.v1.Match.State\x12;\n\x06labels\x18\x04 \x03(\x0b\x32+.chaodipi.v1.ListMatchesRequest.LabelsEntry\x12\x11\n\tpage_size\x18\x05 \x01(\x05\x12\x12\n\npage_token\x18\x06 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"S\n\x13ListMatchesResponse\x12#\n\x07matches\x18\x01 \x03(\x0b\x32\x12.chaodipi.v1.Match\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"K\n\x10GetReplayRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12)\n\x06\x66ormat\x18\x02 \x01(\x0e\x32\x19.chaodipi.v1.ReplayFormat\"\"\n\x11GetReplayResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c*^\n\x0cReplayFormat\x12\x1d\n\x19REPLAY_FORMAT_UNSPECIFIED\x10\x00\x12\x17\n\x13REPLAY_FORMAT_JSONL\x10\x01\x12\x16\n\x12REPLAY_FORMAT_TEXT\x10\x02\x32\xf7\x01\n\x0cMatchService\x12G\n\x08GetMatch\x12\x1c.chaodipi.v1.GetMatchRequest\x1a\x1d.chaodipi.v1.GetMatchResponse\x12P\n\x0bListMatches\x12\x1f.chaodipi.v1.ListMatchesRequest\x1a .chaodipi.v1.ListMatchesResponse\x12L\n\tGetReplay\x12\x1d.chaodipi.v1.GetReplayRequest\x1a\x1e.chaodipi.v1.GetReplayResponse0\x01\x42\x33\n\x0b\x63haodipi.v1B\nMatchProtoP\x01Z\x16\x63haodipi/v1;chaodipiv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63haodipi/v1/match.proto\x12\x0b\x63haodipi.v1\x1a\x17\x63haodipi/v1/cards.proto\x1a\x16\x63haodipi/v1/seat.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe6\x06\n\x05Match\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x05state\x18\x02 \x01(\x0e\x32\x18.chaodipi.v1.Match.State\x12\x0f\n\x07ruleset\x18\x03 \x01(\t\x12\x16\n\x0eruleset_digest\x18\x04 \x01(\t\x12#\n\x05seats\x18\x05 \x03(\x0b\x32\x14.chaodipi.v1.Seating\x12.\n\x0ctime_control\x18\x06 \x01(\x0b\x32\x18.chaodipi.v1.TimeControl\x12.\n\x0c\x66\x61ult_policy\x18\x07 \x01(\x0b\x32\x18.chaodipi.v1.FaultPolicy\x12\x11\n\tmax_deals\x18\x08 \x01(\r\x12\x0e\n\x06league\x18\t \x01(\t\x12.\n\x06labels\x18\n \x03(\x0b\x32\x1e.chaodipi.v1.Match.LabelsEntry\x12(\n\x06result\x18\x0b \x01(\x0b\x32\x18.chaodipi.v1.MatchResult\x12\x17\n\x0fseed_commitment\x18\x0c \x01(\x0c\x12\x13\n\x0bseed_reveal\x18\r \x01(\x0c\x12/\n\x0b\x63reate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12=\n\x0eruleset_values\x18\x11 \x03(\x0b\x32%.chaodipi.v1.Match.RulesetValuesEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x34\n\x12RulesetValuesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x99\x01\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x11\n\rSTATE_PENDING\x10\x01\x12\x17\n\x13STATE_WAITING_READY\x10\x02\x12\x11\n\rSTATE_RUNNING\x10\x03\x12\x12\n\x0eSTATE_FINISHED\x10\x04\x12\x13\n\x0fSTATE_CANCELLED\x10\x05\x12\x11\n\rSTATE_ABORTED\x10\x06\"z\n\x07Seating\x12\x1f\n\x04seat\x18\x01 \x01(\x0e\x32\x11.chaodipi.v1.Seat\x12\r\n\x03\x62ot\x18\x02 \x01(\tH\x00\x12\x11\n\x07\x62uiltin\x18\x03 \x01(\tH\x00\x12\x13\n\x0b\x62ot_version\x18\x04 \x01(\t\x12\r\n\x05\x65ntry\x18\x05 \x01(\tB\x08\n\x06player\"\xa0\x04\n\x0bTimeControl\x12/\n\x0cper_decision\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12-\n\nper_burial\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\'\n\x04\x62\x61nk\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x30\n\rready_timeout\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x34\n\x11network_allowance\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x33\n\x10\x64isconnect_grace\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07untimed\x18\x07 \x01(\x08\x12,\n\tincrement\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x0e\x62yoyomi_period\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x17\n\x0f\x62yoyomi_periods\x18\n \x01(\r\x12/\n\x0cstart_budget\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12/\n\x0c\x64\x65\x63ision_cap\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\"@\n\x0b\x46\x61ultPolicy\x12\x1d\n\x15\x61ttempts_per_decision\x18\x01 \x01(\r\x12\x12\n\nmax_faults\x18\x02 \x01(\r\"\xaa\x03\n\x0bMatchResult\x12!\n\x06winner\x18\x01 \x01(\x0e\x32\x11.chaodipi.v1.Side\x12%\n\x06levels\x18\x02 \x03(\x0b\x32\x15.chaodipi.v1.Position\x12\r\n\x05games\x18\x03 \x03(\r\x12&\n\x05\x64\x65\x61ls\x18\x04 \x03(\x0b\x32\x17.chaodipi.v1.DealResult\x12%\n\x05seats\x18\x05 \x03(\x0b\x32\x16.chaodipi.v1.SeatStats\x12\x36\n\nend_reason\x18\x06 \x01(\x0e\x32\".chaodipi.v1.MatchResult.EndReason\x12*\n\x0f\x66orfeiting_seat\x18\x07 \x01(\x0e\x32\x11.chaodipi.v1.Seat\"\x8e\x01\n\tEndReason\x12\x1a\n\x16\x45ND_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14\x45ND_REASON_COMPLETED\x10\x01\x12\x16\n\x12\x45ND_REASON_FORFEIT\x10\x02\x12\x18\n\x14\x45ND_REASON_CANCELLED\x10\x03\x12\x19\n\x15\x45ND_REASON_HOST_FAULT\x10\x04\"\xb5\x01\n\nDealResult\x12\x0c\n\x04\x64\x65\x61l\x18\x01 \x01(\r\x12!\n\x06\x64\x65\x61ler\x18\x02 \x01(\x0e\x32\x11.chaodipi.v1.Seat\x12\r\n\x05score\x18\x03 \x01(\x11\x12!\n\x06winner\x18\x04 \x01(\x0e\x32\x11.chaodipi.v1.Side\x12\r\n\x05steps\x18\x05 \x01(\r\x12\x0e\n\x06gained\x18\x06 \x01(\r\x12\x14\n\x0cmatch_points\x18\x07 \x03(\r\x12\x0f\n\x07payouts\x18\x08 \x03(\x11\"\xce\x01\n\tSeatStats\x12\x1f\n\x04seat\x18\x01 \x01(\x0e\x32\x11.chaodipi.v1.Seat\x12\x11\n\tdecisions\x18\x02 \x01(\r\x12\x32\n\x06\x66\x61ults\x18\x03 \x03(\x0b\x32\".chaodipi.v1.SeatStats.FaultsEntry\x12\x14\n\x0cthink_p50_ms\x18\x04 \x01(\r\x12\x14\n\x0cthink_max_ms\x18\x05 \x01(\r\x1a-\n\x0b\x46\x61ultsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\"\x1f\n\x0fGetMatchRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"5\n\x10GetMatchResponse\x12!\n\x05match\x18\x01 \x01(\x0b\x32\x12.chaodipi.v1.Match\"\xee\x01\n\x12ListMatchesRequest\x12\x0e\n\x06league\x18\x01 \x01(\t\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12(\n\x06states\x18\x03 \x03(\x0e\x32\x18.chaodipi.v1.Match.State\x12;\n\x06labels\x18\x04 \x03(\x0b\x32+.chaodipi.v1.ListMatchesRequest.LabelsEntry\x12\x11\n\tpage_size\x18\x05 \x01(\x05\x12\x12\n\npage_token\x18\x06 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"S\n\x13ListMatchesResponse\x12#\n\x07matches\x18\x01 \x03(\x0b\x32\x12.chaodipi.v1.Match\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"K\n\x10GetReplayRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12)\n\x06\x66ormat\x18\x02 \x01(\x0e\x32\x19.chaodipi.v1.ReplayFormat\"\"\n\x11GetReplayResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c*^\n\x0cReplayFormat\x12\x1d\n\x19REPLAY_FORMAT_UNSPECIFIED\x10\x00\x12\x17\n\x13REPLAY_FORMAT_JSONL\x10\x01\x12\x16\n\x12REPLAY_FORMAT_TEXT\x10\x02\x32\xf7\x01\n\x0cMatchService\x12G\n\x08GetMatch\x12\x1c.chaodipi.v1.GetMatchRequest\x1a\x1d.chaodipi.v1.GetMatchResponse\x12P\n\x0bListMatches\x12\x1f.chaodipi.v1.ListMatchesRequest\x1a .chaodipi.v1.ListMatchesResponse\x12L\n\tGetReplay\x12\x1d.chaodipi.v1.GetReplayRequest\x1a\x1e.chaodipi.v1.GetReplayResponse0\x01\x42\x33\n\x0b\x63haodipi.v1B\nMatchProtoP\x01Z\x16\x63haodipi/v1;chaodipiv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,8 +34,8 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_SEATSTATS_FAULTSENTRY']._serialized_options = b'8\001'
   _globals['_LISTMATCHESREQUEST_LABELSENTRY']._options = None
   _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_options = b'8\001'
-  _globals['_REPLAYFORMAT']._serialized_start=2893
-  _globals['_REPLAYFORMAT']._serialized_end=2987
+  _globals['_REPLAYFORMAT']._serialized_start=3113
+  _globals['_REPLAYFORMAT']._serialized_end=3207
   _globals['_MATCH']._serialized_start=155
   _globals['_MATCH']._serialized_end=1025
   _globals['_MATCH_LABELSENTRY']._serialized_start=770
@@ -47,33 +47,33 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_SEATING']._serialized_start=1027
   _globals['_SEATING']._serialized_end=1149
   _globals['_TIMECONTROL']._serialized_start=1152
-  _globals['_TIMECONTROL']._serialized_end=1476
-  _globals['_FAULTPOLICY']._serialized_start=1478
-  _globals['_FAULTPOLICY']._serialized_end=1542
-  _globals['_MATCHRESULT']._serialized_start=1545
-  _globals['_MATCHRESULT']._serialized_end=1971
-  _globals['_MATCHRESULT_ENDREASON']._serialized_start=1829
-  _globals['_MATCHRESULT_ENDREASON']._serialized_end=1971
-  _globals['_DEALRESULT']._serialized_start=1974
-  _globals['_DEALRESULT']._serialized_end=2155
-  _globals['_SEATSTATS']._serialized_start=2158
-  _globals['_SEATSTATS']._serialized_end=2364
-  _globals['_SEATSTATS_FAULTSENTRY']._serialized_start=2319
-  _globals['_SEATSTATS_FAULTSENTRY']._serialized_end=2364
-  _globals['_GETMATCHREQUEST']._serialized_start=2366
-  _globals['_GETMATCHREQUEST']._serialized_end=2397
-  _globals['_GETMATCHRESPONSE']._serialized_start=2399
-  _globals['_GETMATCHRESPONSE']._serialized_end=2452
-  _globals['_LISTMATCHESREQUEST']._serialized_start=2455
-  _globals['_LISTMATCHESREQUEST']._serialized_end=2693
+  _globals['_TIMECONTROL']._serialized_end=1696
+  _globals['_FAULTPOLICY']._serialized_start=1698
+  _globals['_FAULTPOLICY']._serialized_end=1762
+  _globals['_MATCHRESULT']._serialized_start=1765
+  _globals['_MATCHRESULT']._serialized_end=2191
+  _globals['_MATCHRESULT_ENDREASON']._serialized_start=2049
+  _globals['_MATCHRESULT_ENDREASON']._serialized_end=2191
+  _globals['_DEALRESULT']._serialized_start=2194
+  _globals['_DEALRESULT']._serialized_end=2375
+  _globals['_SEATSTATS']._serialized_start=2378
+  _globals['_SEATSTATS']._serialized_end=2584
+  _globals['_SEATSTATS_FAULTSENTRY']._serialized_start=2539
+  _globals['_SEATSTATS_FAULTSENTRY']._serialized_end=2584
+  _globals['_GETMATCHREQUEST']._serialized_start=2586
+  _globals['_GETMATCHREQUEST']._serialized_end=2617
+  _globals['_GETMATCHRESPONSE']._serialized_start=2619
+  _globals['_GETMATCHRESPONSE']._serialized_end=2672
+  _globals['_LISTMATCHESREQUEST']._serialized_start=2675
+  _globals['_LISTMATCHESREQUEST']._serialized_end=2913
   _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_start=770
   _globals['_LISTMATCHESREQUEST_LABELSENTRY']._serialized_end=815
-  _globals['_LISTMATCHESRESPONSE']._serialized_start=2695
-  _globals['_LISTMATCHESRESPONSE']._serialized_end=2778
-  _globals['_GETREPLAYREQUEST']._serialized_start=2780
-  _globals['_GETREPLAYREQUEST']._serialized_end=2855
-  _globals['_GETREPLAYRESPONSE']._serialized_start=2857
-  _globals['_GETREPLAYRESPONSE']._serialized_end=2891
-  _globals['_MATCHSERVICE']._serialized_start=2990
-  _globals['_MATCHSERVICE']._serialized_end=3237
+  _globals['_LISTMATCHESRESPONSE']._serialized_start=2915
+  _globals['_LISTMATCHESRESPONSE']._serialized_end=2998
+  _globals['_GETREPLAYREQUEST']._serialized_start=3000
+  _globals['_GETREPLAYREQUEST']._serialized_end=3075
+  _globals['_GETREPLAYRESPONSE']._serialized_start=3077
+  _globals['_GETREPLAYRESPONSE']._serialized_end=3111
+  _globals['_MATCHSERVICE']._serialized_start=3210
+  _globals['_MATCHSERVICE']._serialized_end=3457
 # @@protoc_insertion_point(module_scope)

@@ -264,7 +264,7 @@ Global___Seating: _TypeAlias = Seating  # noqa: Y015
 
 @_typing.final
 class TimeControl(_message.Message):
-    """The clock of a match."""
+    """The clock of a match. A decision has its own limit first, then the seat's bank, then byo-yomi."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -275,8 +275,15 @@ class TimeControl(_message.Message):
     NETWORK_ALLOWANCE_FIELD_NUMBER: _builtins.int
     DISCONNECT_GRACE_FIELD_NUMBER: _builtins.int
     UNTIMED_FIELD_NUMBER: _builtins.int
+    INCREMENT_FIELD_NUMBER: _builtins.int
+    BYOYOMI_PERIOD_FIELD_NUMBER: _builtins.int
+    BYOYOMI_PERIODS_FIELD_NUMBER: _builtins.int
+    START_BUDGET_FIELD_NUMBER: _builtins.int
+    DECISION_CAP_FIELD_NUMBER: _builtins.int
     untimed: _builtins.bool
     """True: no clock, for debugging; never in a league."""
+    byoyomi_periods: _builtins.int
+    """How many periods a seat has; the last one is never lost. 0: none."""
     @_builtins.property
     def per_decision(self) -> _duration_pb2.Duration:
         """Time for each play, showing or pass, before the bank is used. Absent only if untimed."""
@@ -287,7 +294,7 @@ class TimeControl(_message.Message):
 
     @_builtins.property
     def bank(self) -> _duration_pb2.Duration:
-        """Time bank of a seat for the whole match; absent: none."""
+        """Time bank of a seat for the whole match, used when a decision's limit is up; absent: none."""
 
     @_builtins.property
     def ready_timeout(self) -> _duration_pb2.Duration:
@@ -295,11 +302,27 @@ class TimeControl(_message.Message):
 
     @_builtins.property
     def network_allowance(self) -> _duration_pb2.Duration:
-        """Taken off every answer's time before it is charged; absent: nothing."""
+        """Added to every limit and taken off every answer's time before it is charged; absent: nothing."""
 
     @_builtins.property
     def disconnect_grace(self) -> _duration_pb2.Duration:
-        """Charged first while a bot is disconnected, once a match; absent: none."""
+        """Charged first while the seat that is asked has no bot, once a match; absent: none."""
+
+    @_builtins.property
+    def increment(self) -> _duration_pb2.Duration:
+        """Added to the bank after each decision; absent: nothing."""
+
+    @_builtins.property
+    def byoyomi_period(self) -> _duration_pb2.Duration:
+        """A byo-yomi period, used when limit and bank are up and lost only by using it up; absent: none."""
+
+    @_builtins.property
+    def start_budget(self) -> _duration_pb2.Duration:
+        """On top of the limit of a seat's first decision; absent: nothing."""
+
+    @_builtins.property
+    def decision_cap(self) -> _duration_pb2.Duration:
+        """Longest that one decision is open, all included but the network allowance. Absent only if untimed."""
 
     def __init__(
         self,
@@ -311,10 +334,15 @@ class TimeControl(_message.Message):
         network_allowance: _duration_pb2.Duration | None = ...,
         disconnect_grace: _duration_pb2.Duration | None = ...,
         untimed: _builtins.bool = ...,
+        increment: _duration_pb2.Duration | None = ...,
+        byoyomi_period: _duration_pb2.Duration | None = ...,
+        byoyomi_periods: _builtins.int = ...,
+        start_budget: _duration_pb2.Duration | None = ...,
+        decision_cap: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["bank", b"bank", "disconnect_grace", b"disconnect_grace", "network_allowance", b"network_allowance", "per_burial", b"per_burial", "per_decision", b"per_decision", "ready_timeout", b"ready_timeout"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["bank", b"bank", "byoyomi_period", b"byoyomi_period", "decision_cap", b"decision_cap", "disconnect_grace", b"disconnect_grace", "increment", b"increment", "network_allowance", b"network_allowance", "per_burial", b"per_burial", "per_decision", b"per_decision", "ready_timeout", b"ready_timeout", "start_budget", b"start_budget"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bank", b"bank", "disconnect_grace", b"disconnect_grace", "network_allowance", b"network_allowance", "per_burial", b"per_burial", "per_decision", b"per_decision", "ready_timeout", b"ready_timeout", "untimed", b"untimed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bank", b"bank", "byoyomi_period", b"byoyomi_period", "byoyomi_periods", b"byoyomi_periods", "decision_cap", b"decision_cap", "disconnect_grace", b"disconnect_grace", "increment", b"increment", "network_allowance", b"network_allowance", "per_burial", b"per_burial", "per_decision", b"per_decision", "ready_timeout", b"ready_timeout", "start_budget", b"start_budget", "untimed", b"untimed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

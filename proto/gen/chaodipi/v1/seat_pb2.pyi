@@ -966,7 +966,7 @@ Global___FaultRecorded: _TypeAlias = FaultRecorded  # noqa: Y015
 
 @_typing.final
 class PresenceChanged(_message.Message):
-    """A seat's bot connected or disconnected."""
+    """A seat's bot connected or disconnected. Sent to the other seats, once it has been so for up to a second."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

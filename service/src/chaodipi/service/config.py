@@ -4,11 +4,15 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ConfigError", "ServerConfig", "TomlFile", "load_server_config"]
+from chaodipi.service.match.clock import TimeControl, TimeControlError
+
+__all__ = ["ConfigError", "ServerConfig", "TomlFile", "load_server_config", "read_time"]
+
+_TIME: dict[str, type] = {f.name: type(f.default) for f in fields(TimeControl)}
 
 
 class ConfigError(Exception):
@@ -81,6 +85,20 @@ _KIND_NAMES: dict[type, str] = {
 }
 
 
+def read_time(file: TomlFile, table: Mapping[str, Any], defaults: TimeControl) -> TimeControl:
+    """
+    The time control of a file's ``[time]``, with *defaults* for what it does not say.
+
+    Raises:
+        ConfigError: an unknown key, a number out of range, or limits that do not go together.
+    """
+    taken = file.take(table, _TIME, "time")
+    try:
+        return replace(defaults, **taken)
+    except TimeControlError as error:
+        raise file.error(f"[time]: {error}", error.key, "time") from error
+
+
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
     """
@@ -92,6 +110,7 @@ class ServerConfig:
         metrics_host: Address at which they are shown; whoever reaches it may read them.
         store: SQLite file of bots and leagues.
         log_level: debug, info, warning, error.
+        time: What ``[time]`` says of the clock of house tables; in the file only.
     """
 
     listen: str = "127.0.0.1:7878"
@@ -99,15 +118,18 @@ class ServerConfig:
     metrics_host: str = "127.0.0.1"
     store: str = "out/chaodipi.db"
     log_level: str = "info"
+    time: Mapping[str, Any] = field(default_factory=dict)
 
 
 def load_server_config(path: Path | None, env: Mapping[str, str] = os.environ) -> ServerConfig:
     """The settings of *path* (None: the defaults) and *env*; ConfigError for any mistake."""
     config = ServerConfig()
-    kinds: dict[str, type] = {field.name: type(getattr(config, field.name)) for field in fields(config)}
+    kinds: dict[str, type] = {f.name: type(getattr(config, f.name)) for f in fields(config)}
     if path is not None:
         file = TomlFile(path)
         config = replace(config, **file.take(file.values, kinds))
+        read_time(file, config.time, TimeControl())
+    del kinds["time"]
     for name, kind in kinds.items():
         text = env.get(f"CHAODIPI_{name.upper()}")
         if text is None:

@@ -30,7 +30,16 @@ from chaodipi.service.host.session import (
     Unplaced,
     Warned,
 )
-from chaodipi.service.match.messages import Decision, Ended, FaultRecorded, Numbered, Update, Verdict, VerdictStatus
+from chaodipi.service.match.messages import (
+    Decision,
+    Ended,
+    FaultRecorded,
+    Numbered,
+    PresenceChanged,
+    Update,
+    Verdict,
+    VerdictStatus,
+)
 from chaodipi.service.match.table import TableResult, TableSpec, TimeControl
 from chaodipi.v1 import cards_pb2, match_pb2, rules_pb2, seat_pb2, session_pb2
 from google.protobuf.duration_pb2 import Duration
@@ -95,6 +104,9 @@ def _event(numbered: Numbered, spec: TableSpec) -> seat_pb2.SeatEvent | None:
         fault: Any = _FAULTS.get(event.fault, 0)
         recorded = seat_pb2.FaultRecorded(seat=seat_to_wire(event.seat), fault=fault, faults=event.faults)
         return seat_pb2.SeatEvent(seq=numbered.seq, fault_recorded=recorded)
+    if isinstance(event, PresenceChanged):
+        changed = seat_pb2.PresenceChanged(seat=seat_to_wire(event.seat), connected=event.connected)
+        return seat_pb2.SeatEvent(seq=numbered.seq, presence_changed=changed)
     outcome = numbered.outcome
     return event_to_wire(
         event,
@@ -117,6 +129,7 @@ def _decision(decision: Decision, legal: Legal | None) -> seat_pb2.DecisionReque
         allowed=allowed,
         as_of_seq=decision.as_of_seq,
         time_left_ms=decision.time_left_ms,
+        bank_left_ms=decision.bank_left_ms,
         card_count=decision.card_count,
         attempt=decision.attempt,
     )
@@ -136,6 +149,7 @@ def _verdict(channel: int, verdict: Verdict) -> session_pb2.AnswerResult:
         decision_id=verdict.decision,
         status=status,
         charged_ms=verdict.charged_ms,
+        bank_left_ms=verdict.bank_left_ms,
         attempts_left=verdict.attempts_left,
     )
     if verdict.reason:
@@ -169,11 +183,24 @@ def _duration(ms: int) -> Duration:
 
 
 def _time_control(time: TimeControl) -> match_pb2.TimeControl:
-    return match_pb2.TimeControl(
-        per_decision=_duration(time.play_ms),
-        per_burial=_duration(time.bury_ms),
-        ready_timeout=_duration(time.ready_ms),
-    )
+    out = match_pb2.TimeControl(ready_timeout=_duration(time.ready_ms), untimed=time.untimed)
+    if time.untimed:
+        return out
+    out.per_decision.CopyFrom(_duration(time.play_ms))
+    out.per_burial.CopyFrom(_duration(time.bury_ms))
+    out.decision_cap.CopyFrom(_duration(time.hard_cap_ms or 0))
+    out.byoyomi_periods = time.byoyomi_periods
+    for name, ms in (
+        ("bank", time.bank_ms),
+        ("increment", time.increment_ms),
+        ("byoyomi_period", time.byoyomi_ms),
+        ("start_budget", time.start_ms),
+        ("network_allowance", time.allowance_ms),
+        ("disconnect_grace", time.grace_ms),
+    ):
+        if ms:
+            getattr(out, name).CopyFrom(_duration(ms))
+    return out
 
 
 def match_to_wire(spec: TableSpec, *, resumed: bool = False) -> match_pb2.Match:

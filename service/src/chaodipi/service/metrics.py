@@ -25,7 +25,10 @@ class Metrics:
             "decision_seconds", "Time from a request to its accepted answer, the network included", "bot", "phase"
         )
         self._faults = self._counter("faults", "Faults of bots", "bot", "kind")
-        self._late = self._counter("late_answers", "Answers to decisions that were closed already", "bot")
+        self._late = self._counter("late_answers", "Answers that came when their time was up", "bot")
+        self._strays = self._counter(
+            "stray_answers", "Answers to decisions that are not open, and not late", "bot", "kind"
+        )
         self._in_flight = self._gauge("tables_in_flight", "Tables that are being played")
         self._tables = self._counter("tables", "Tables that are over", "ending")
         self._pairs = self._counter("pairs", "Pairs of tables that are over and saved")
@@ -73,7 +76,12 @@ class Metrics:
         self._faults.labels(bot, kind).inc(count)
 
     def late_answer(self, bot: str) -> None:
+        """*bot* answered a decision whose time was up."""
         self._late.labels(bot).inc()
+
+    def stray_answer(self, bot: str, kind: str) -> None:
+        """*bot* answered a decision again (duplicate), or one that is decided or was never asked (stale)."""
+        self._strays.labels(bot, kind).inc()
 
     def table_started(self) -> None:
         self._in_flight.inc()

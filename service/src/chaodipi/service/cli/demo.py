@@ -18,6 +18,7 @@ from chaodipi.service.cli.screen import pair_progress, print_standings
 from chaodipi.service.host.identity import hash_token, new_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
 from chaodipi.service.logs import configure_logs
+from chaodipi.service.match.clock import TimeControl
 from chaodipi.service.rulefile import find_ruleset
 from chaodipi.service.scheduler.league import PlayedPair, play_league, results_json
 from chaodipi.service.scheduler.schedule import Entry, Plan, check_names
@@ -70,7 +71,7 @@ def demo(
     except ValueError as error:
         raise UsageError(str(error)) from error
     secrets = Secrets(seed_from_text(seed), tuple(b"" for _ in names))
-    plan = Plan("demo", ruleset, tuple(Entry.of_bot(name) for name in names), boards, secrets)
+    plan = Plan("demo", ruleset, tuple(Entry.of_bot(name) for name in names), boards, secrets, TimeControl.of(ruleset))
     records = out / "records"
     try:
         if records.exists():

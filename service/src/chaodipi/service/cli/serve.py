@@ -9,10 +9,12 @@ from chaodipi.engine.ruleset import Ruleset
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
 from chaodipi.service.cli.demo import resolve_preset
+from chaodipi.service.cli.errors import UsageError
 from chaodipi.service.config import ServerConfig
 from chaodipi.service.host.identity import hash_token, new_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
 from chaodipi.service.logs import configure_logs
+from chaodipi.service.match.clock import TimeControl, TimeControlError
 from chaodipi.service.scheduler.run import outcome_of
 from chaodipi.service.scheduler.schedule import Entry, Plan, round_robin
 from chaodipi.service.store import Store
@@ -26,16 +28,30 @@ _LOOK_S = 1.0
 def serve(console: Console, config: ServerConfig, house: str | None) -> None:
     """Serve until interrupted. Bots that are added while it runs are let in."""
     ruleset = None if house is None else resolve_preset(house)
+    clock = _clock(config, ruleset)
     store_path = Path(config.store)
     if not store_path.exists():
         Store(store_path, writing=True).close()
     configure_logs(config.log_level)
     with Store(store_path, writing=False) as store, Launcher(store_path.parent / "house") as launcher:
-        asyncio.run(_serve(console, config, ruleset, store, launcher))
+        asyncio.run(_serve(console, config, ruleset, clock, store, launcher))
+
+
+def _clock(config: ServerConfig, ruleset: Ruleset | None) -> TimeControl:
+    """The clock of house tables: what the settings say, else the ruleset's limits."""
+    try:
+        return TimeControl(**config.time) if ruleset is None else TimeControl.of(ruleset, **config.time)
+    except TimeControlError as error:
+        raise UsageError(f"[time]: {error}") from error
 
 
 async def _serve(
-    console: Console, config: ServerConfig, ruleset: Ruleset | None, store: Store, launcher: Launcher
+    console: Console,
+    config: ServerConfig,
+    ruleset: Ruleset | None,
+    clock: TimeControl,
+    store: Store,
+    launcher: Launcher,
 ) -> None:
     tokens = {f"house.{name}": new_token() for name in BASELINES} if ruleset else {}
     known = store.bot_hashes()
@@ -58,11 +74,13 @@ async def _serve(
                 for name in sorted(known):
                     if ruleset is not None and online.get(name) and name not in guests:
                         guests.add(name)
-                        group.create_task(_play_guest(console, host, ruleset, name, guests))
+                        group.create_task(_play_guest(console, host, ruleset, clock, name, guests))
                 await asyncio.sleep(_LOOK_S)
 
 
-async def _play_guest(console: Console, host: hosting.OpenHost, ruleset: Ruleset, guest: str, guests: set[str]) -> None:
+async def _play_guest(
+    console: Console, host: hosting.OpenHost, ruleset: Ruleset, clock: TimeControl, guest: str, guests: set[str]
+) -> None:
     """Pairs of tables against one house bot after the other, for as long as the guest is there."""
     try:
         for number in itertools.count():
@@ -71,7 +89,7 @@ async def _play_guest(console: Console, host: hosting.OpenHost, ruleset: Ruleset
             opponent = f"house.{BASELINES[number % len(BASELINES)]}"
             entries = (Entry.of_bot(guest), Entry.of_bot(opponent))
             secrets = Secrets(random_bytes.token_bytes(32), (b"", b""))
-            plan = Plan(f"house-{random_bytes.token_hex(4)}", ruleset, entries, 1, secrets)
+            plan = Plan(f"house-{random_bytes.token_hex(4)}", ruleset, entries, 1, secrets, clock)
             pair = next(round_robin(plan))
             one, two = await asyncio.gather(*(host.play_table(spec) for spec in pair.tables))
             if "host_fault" in (one.how, two.how):

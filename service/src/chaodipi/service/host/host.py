@@ -1,6 +1,7 @@
 """The host: which bots there are, which sessions they have, and which tables they play."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
@@ -55,6 +56,7 @@ class Host:
         self._wall_clock = wall_clock
         self._tokens = Tokens()
         self._usage: dict[str, Usage] = {}
+        self._given_up: set[str] = set()
         self._sessions: dict[str, list[Session]] = {}
         self._runners: dict[str, TableRunner] = {}
         self._changed = asyncio.Condition()
@@ -140,6 +142,12 @@ class Host:
         except TimeoutError:
             raise HostError(f"not connected after {timeout:g} s: {', '.join(missing())}") from None
 
+    def give_up(self, bot: str) -> None:
+        """Nobody will bring *bot* back: its seats are not waited for, until it opens a session after all."""
+        if not self._sessions.get(bot):
+            self._given_up.add(bot)
+            self._notify()
+
     # ---- sessions
 
     def _all_sessions(self) -> list[Session]:
@@ -164,6 +172,7 @@ class Host:
             raise SessionRefused(8, "INSTANCE_LIMIT", text, retry_after_s=1.0)
         session = Session(bot, greeting, caller.token_hash)
         sessions.append(session)
+        self._given_up.discard(bot)
         self.metrics.session_opened()
         if self._pinging is None and self.ping_interval_ms:
             self._pinging = asyncio.get_running_loop().create_task(self._ping())
@@ -293,9 +302,7 @@ class Host:
         self.metrics.table_started()
         log.info("table_started", table=spec.table_id, bots=spec.bots)
         self._runners[spec.table_id] = runner
-        for link, session in zip(runner.links, chosen, strict=True):
-            if session is not None:
-                runner.attach(link, session)
+        runner.seat(chosen, self._given_up)
         try:
             return await asyncio.shield(runner.done)
         except asyncio.CancelledError:
@@ -305,7 +312,12 @@ class Host:
             self._runners.pop(spec.table_id, None)
 
     async def _seats_for(self, spec: TableSpec) -> list[Session | None]:
-        """A session with a free seat for each seat, all or none; None for bots that stay away too long."""
+        """
+        A session with a free seat for each seat.
+
+        Bots that are here are waited for as long as they are busy, and never passed over. Bots that are away are
+        waited for ``ready_ms``, or not at all if they were given up; then their seats have None.
+        """
         loop = asyncio.get_running_loop()
         waited_since = loop.time()
         async with self._changed:
@@ -313,20 +325,17 @@ class Host:
                 if self._draining:
                     raise HostError("the host is stopping: no new tables")
                 chosen = self._choose(spec)
-                if None not in chosen:
-                    return chosen
-                if all(self._could_seat(bot, spec.bots.count(bot)) for bot in spec.bots):
-                    waited_since = loop.time()  # busy bots are waited for without limit
-                    await self._changed.wait()
-                    continue
+                missing = {bot for bot in spec.bots if not self._could_seat(bot, spec.bots.count(bot))}
+                busy = {bot for bot, session in zip(spec.bots, chosen, strict=True) if session is None} - missing
+                if not missing:
+                    waited_since = loop.time()
                 left = waited_since + spec.time.ready_ms / 1000 - loop.time()
-                if left <= 0:
+                may_come = bool(missing - self._given_up) and left > 0
+                if not busy and not may_come:
                     return chosen
-                try:
-                    async with asyncio.timeout(left):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(left if may_come else None):
                         await self._changed.wait()
-                except TimeoutError:
-                    continue
 
     def _choose(self, spec: TableSpec) -> list[Session | None]:
         taken: dict[str, int] = {}

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 
 import structlog
 from chaodipi.engine.actions import Action, ActionKind
@@ -53,7 +53,7 @@ class TableRunner:
     """
 
     def __init__(self, spec: TableSpec, metrics: Metrics, freed: Callable[[SeatLink], None]) -> None:
-        """*freed* is called for every seat when the table is over."""
+        """*freed* is called for every seat when the table is over. Follow with :meth:`seat`."""
         self.spec = spec
         self.links = [SeatLink(self, seat, bot) for seat, bot in zip(SEATS, spec.bots, strict=True)]
         self.done: asyncio.Future[TableResult] = asyncio.get_running_loop().create_future()
@@ -66,6 +66,24 @@ class TableRunner:
         self._arm()
 
     # ---- seats
+
+    def seat(self, sessions: Iterable[Session | None], absent: Container[str] = ()) -> None:
+        """
+        Give each seat its session at the start.
+
+        A seat without one is waited for until the ready time is over, but not if its bot is in *absent*.
+        """
+        for link, session in zip(self.links, sessions, strict=True):
+            if session is not None:
+                self.attach(link, session)
+            else:
+                self._away(link, given_up=link.bot in absent)
+
+    def _away(self, link: SeatLink, *, given_up: bool) -> None:
+        if given_up:
+            self._guard(lambda m: m.seat_absent(link.seat, now_ms()))
+        else:
+            self._guard(lambda m: m.seat_away(link.seat, now_ms()))
 
     def attach(self, link: SeatLink, session: Session, last_seq: int = 0) -> None:
         """Give the seat to *session*; a seat that was held before goes on after *last_seq*."""
@@ -92,6 +110,7 @@ class TableRunner:
         if grace_s <= 0:
             self._lost(link)
         else:
+            self._away(link, given_up=False)
             link.grace = asyncio.get_running_loop().call_later(grace_s, self._lost, link)
 
     def _lost(self, link: SeatLink) -> None:
@@ -163,8 +182,10 @@ class TableRunner:
             if isinstance(message, Verdict):
                 if message.status == VerdictStatus.ACCEPTED:
                     self._metrics.decided(link.bot, phase.name, message.think_ms)
-                elif message.status in (VerdictStatus.TOO_LATE, VerdictStatus.STALE):
+                elif message.status == VerdictStatus.TOO_LATE:
                     self._metrics.late_answer(link.bot)
+                elif message.status in (VerdictStatus.DUPLICATE, VerdictStatus.STALE):
+                    self._metrics.stray_answer(link.bot, message.status.name.lower())
             self._send(link, message)
         if self._machine.result is not None:
             self._finish(self._machine.result)

@@ -12,7 +12,7 @@ clock). What is to be sent waits in :meth:`TableMachine.outbox`; when to call
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 from chaodipi.engine.actions import Action, ActionKind
 from chaodipi.engine.cards import SEATS, Seat, Side
@@ -37,58 +37,21 @@ from chaodipi.service.match.messages import (
     Message,
     Numbered,
     Outcome,
+    PresenceChanged,
     Update,
     Verdict,
     VerdictStatus,
 )
+from chaodipi.service.match.seat import Asked, Closed, SeatState
 from chaodipi.service.match.table import DecisionRecord, TableResult, TableSpec
 
 __all__ = ["TableMachine"]
 
-NETWORK_ALLOWANCE_MS = 100
-"""Taken off every answer's time before it is charged, and added to every limit."""
-
 HOLD_MS = 1_000
-"""Longest time for which events wait for a decision."""
+"""Longest time for which events wait for a decision, and shortest between two words about a seat's presence."""
 
 _FLUSHING = (DealStarted, WindowClosed, TrickEnded, DealEnded)
 """Events that are sent at once, with all that waited."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Decided:
-    """How a decision was closed: by the seat's *action*, or by the host with a fault."""
-
-    action: Action
-    fault: str
-    charged_ms: int
-
-
-class _Seat:
-    """What the machine keeps of one seat."""
-
-    __slots__ = ("decided", "decisions", "faults", "history", "immediate", "lost", "ready", "sent")
-
-    def __init__(self) -> None:
-        self.history: list[Numbered] = []
-        self.sent = 0
-        self.decisions = 0
-        self.decided: dict[int, _Decided] = {}
-        self.faults: dict[str, int] = {}
-        self.ready = False
-        self.immediate = False
-        self.lost = False
-
-
-@dataclass(slots=True)
-class _Open:
-    """The one open decision."""
-
-    seat: Seat
-    decision: int
-    asked_ms: int
-    deadline_ms: int
-    attempts: int = 0
 
 
 class TableMachine:
@@ -99,7 +62,7 @@ class TableMachine:
         result: None until the table is over.
     """
 
-    def __init__(self, spec: TableSpec, now_ms: int, *, allowance_ms: int = NETWORK_ALLOWANCE_MS) -> None:
+    def __init__(self, spec: TableSpec, now_ms: int) -> None:
         """
         Wait for the seats from *now_ms* on; nothing is dealt before all are ready or the time is up.
 
@@ -108,16 +71,16 @@ class TableMachine:
         """
         self.spec = spec
         self.result: TableResult | None = None
-        self._allowance_ms = allowance_ms
-        self._seats = {seat: _Seat() for seat in SEATS}
+        self._seats = {seat: SeatState(spec.time) for seat in SEATS}
         self._redeals = 0
         # Dealt at once, so that a bad setup shows before anybody waits for it.
         self._deal = Deal(spec.setup(0))
         self._taken = 0
         self._started = False
         self._ready_deadline_ms = now_ms + spec.time.ready_ms
-        self._open: _Open | None = None
+        self._open: Asked | None = None
         self._hold_ms: int | None = None
+        self._presence_ms: int | None = None
         self._outcome: Outcome | None = None
         self._records: list[DecisionRecord] = []
         self._out: list[Message] = []
@@ -145,13 +108,13 @@ class TableMachine:
         return out
 
     def next_timer(self) -> int | None:
-        """When :meth:`handle_timer` is due, None after the end."""
+        """When :meth:`handle_timer` is due; None after the end, and while only an untimed decision is open."""
         if self.result is not None:
             return None
         if not self._started:
             return self._ready_deadline_ms
-        deadline = self._open.deadline_ms if self._open is not None else None
-        return min((t for t in (deadline, self._hold_ms) if t is not None), default=None)
+        deadline = self._seats[self._open.seat].clock.deadline_ms if self._open is not None else None
+        return min((t for t in (deadline, self._hold_ms, self._presence_ms) if t is not None), default=None)
 
     # ---- inputs
 
@@ -162,6 +125,7 @@ class TableMachine:
         state.ready = True
         state.immediate = immediate
         state.lost = False
+        state.here = True
         if not self._started and all(s.ready for s in self._seats.values()):
             self._start(now)
 
@@ -183,10 +147,11 @@ class TableMachine:
                     metadata["satisfying"] = " ".join(card.text for card in error.satisfying)
             self._refuse(asked, fault, error.reason, error.message, metadata, now)
             return
-        charged = self._charge(asked, now)
-        think = max(0, now - asked.asked_ms)
-        self._out.append(Verdict(seat, decision, VerdictStatus.ACCEPTED, charged, think_ms=think))
-        self._apply(asked, action, now, fault="")
+        # The verdict is queued before what the action leads to, and says what its decision cost.
+        charged, think = self._stop_clock(asked, now)
+        bank = self._seats[seat].clock.bank_ms
+        self._out.append(Verdict(seat, decision, VerdictStatus.ACCEPTED, charged, bank_left_ms=bank, think_ms=think))
+        self._close(asked, action, charged, think, now, fault="")
 
     def receive_malformed(
         self, seat: Seat, decision: int, now: int, reason: str = "ACTION_MISSING", message: str = "no action"
@@ -199,12 +164,34 @@ class TableMachine:
             return
         self._refuse(asked, "malformed", reason, message, {}, now)
 
+    def seat_away(self, seat: Seat, now: int) -> None:
+        """*seat* has no bot for the moment: its disconnect grace runs, then its clock again."""
+        self._lookout(now)
+        state = self._seats[seat]
+        state.here = False
+        state.clock.away(now)
+        self._presence_changed(now)
+
+    def seat_absent(self, seat: Seat, now: int) -> None:
+        """*seat* has no bot and none is to be waited for: not ready, and played by default actions until one comes."""
+        self._lookout(now)
+        state = self._seats[seat]
+        state.here = False
+        state.clock.away(now)
+        if self.result is not None or self._started or state.ready:
+            return
+        state.lost = state.ready = True
+        if not self._fault(seat, "not_ready") and all(s.ready for s in self._seats.values()):
+            self._start(now)
+
     def seat_lost(self, seat: Seat, now: int) -> None:
         """*seat* has no bot any more: from now on it is played by default actions, one fault in all."""
         state = self._seats[seat]
         self._lookout(now)
         if self.result is not None or state.lost:
             return
+        state.here = False
+        state.clock.away(now)
         state.lost = True
         if self._fault(seat, "disconnected"):
             return
@@ -213,7 +200,8 @@ class TableMachine:
             if all(s.ready for s in self._seats.values()):
                 self._start(now)
         elif self._open is not None and self._open.seat == seat:
-            self._apply(self._open, self._deal.default_action(seat), now, fault="disconnected")
+            self._act_for(self._open, self._deal.default_action(seat), now, "disconnected")
+        self._presence_changed(now)
 
     def seat_back(self, seat: Seat, now: int, last_seq: int = 0) -> None:
         """
@@ -223,6 +211,8 @@ class TableMachine:
         self._lookout(now)
         state = self._seats[seat]
         state.lost = False
+        state.here = True
+        state.clock.back(now)
         if self.result is not None:
             self._out.append(Ended(seat, self.result))
             return
@@ -231,6 +221,7 @@ class TableMachine:
         state.sent = min(last_seq, len(state.history))
         asked = self._open
         self._flush(seat, self._request(asked, now) if asked is not None and asked.seat == seat else None)
+        self._presence_changed(now)
 
     def handle_timer(self, now: int) -> None:
         """Do what is due at *now*; nothing if called early."""
@@ -257,25 +248,37 @@ class TableMachine:
                 self._start(now)
             return
         asked = self._open
-        if asked is not None and now >= asked.deadline_ms:
+        deadline = None if asked is None else self._seats[asked.seat].clock.deadline_ms
+        if asked is not None and deadline is not None and now >= deadline:
             if self._fault(asked.seat, "timeout"):
                 return
-            self._apply(asked, self._deal.default_action(asked.seat), now, fault="timeout")
+            self._act_for(asked, self._deal.default_action(asked.seat), now, "timeout")
         if self._hold_ms is not None and now >= self._hold_ms:
-            self._hold_ms = None
-            for seat in SEATS:
-                self._flush(seat)
+            self._flush_all()
+        if self._presence_ms is not None and now >= self._presence_ms and self.result is None:
+            self._tell_presence()
+            self._flush_all()
 
-    def _charge(self, asked: _Open, now: int) -> int:
-        return max(0, now - asked.asked_ms - self._allowance_ms)
+    def _stop_clock(self, asked: Asked, now: int) -> tuple[int, int]:
+        """Close the decision's clock: what it is charged, and how long it was open."""
+        clock = self._seats[asked.seat].clock
+        think = clock.think(now)
+        return clock.stop(now), think
+
+    def _presence_changed(self, now: int) -> None:
+        """Have the others told in a moment, should it still be so then."""
+        changed = any(state.here != state.said_here for state in self._seats.values())
+        if changed and self._started and self.result is None and self._presence_ms is None:
+            self._presence_ms = now + HOLD_MS
 
     # ---- answers
 
     def _answer_closed(self, seat: Seat, decision: int, action: Action | None) -> None:
         """The verdict on an answer to a decision that is not open; never a fault."""
-        closed = self._seats[seat].decided.get(decision)
+        state = self._seats[seat]
+        closed = state.closed.get(decision)
         if closed is None:
-            text = "this decision was never asked" if self.result is None else "the table is over"
+            text = f"decision {decision} was never asked" if self.result is None else "the table is over"
             verdict = Verdict(seat, decision, VerdictStatus.STALE, 0, "STALE_DECISION", text)
         elif closed.fault in ("timeout", "disconnected", "not_ready"):
             verdict = Verdict(
@@ -292,42 +295,48 @@ class TableMachine:
         else:
             text = "this decision is already decided"
             verdict = Verdict(seat, decision, VerdictStatus.STALE, closed.charged_ms, "STALE_DECISION", text)
-        self._out.append(verdict)
+        state.count_stray(verdict.status)
+        open_now = self._open.decision if self._open is not None and self._open.seat == seat else 0
+        metadata = {"decision": str(decision)} | ({"open": str(open_now)} if open_now else {})
+        self._out.append(replace(verdict, bank_left_ms=state.clock.bank_ms, metadata=metadata))
 
     def _refuse(
-        self, asked: _Open, fault: str, reason: str, message: str, metadata: Mapping[str, str], now: int
+        self, asked: Asked, fault: str, reason: str, message: str, metadata: Mapping[str, str], now: int
     ) -> None:
         """Ask again within the same clock, or act for the seat when no attempt is left."""
         asked.attempts += 1
         left = self.spec.time.attempts - asked.attempts
-        charged = self._charge(asked, now)
         seat, decision = asked.seat, asked.decision
+        clock = self._seats[seat].clock
+        why = (reason, message, metadata)
         if left > 0:
-            self._out.append(
-                Verdict(seat, decision, VerdictStatus.RETRY, charged, reason, message, metadata, attempts_left=left)
-            )
+            charged, bank = clock.charged(now), clock.bank_left(now)
+            self._out.append(Verdict(seat, decision, VerdictStatus.RETRY, charged, *why, None, left, bank))
             self._flush(seat, self._request(asked, now))
             return
         action = None if self._is_last_fault(seat) else self._deal.default_action(seat)
-        self._out.append(
-            Verdict(seat, decision, VerdictStatus.REPLACED, charged, reason, message, metadata, applied=action)
-        )
+        charged, think = self._stop_clock(asked, now)
+        self._out.append(Verdict(seat, decision, VerdictStatus.REPLACED, charged, *why, action, 0, clock.bank_ms))
         self._fault(seat, fault)
         if action is not None:
-            self._apply(asked, action, now, fault=fault)
+            self._close(asked, action, charged, think, now, fault=fault)
 
     # ---- play
 
     def _start(self, now: int) -> None:
         self._started = True
+        self._presence_changed(now)
         self._advance(now)
 
-    def _apply(self, asked: _Open, action: Action, now: int, *, fault: str) -> None:
-        """Close *asked* with *action*, and go on to the next decision."""
+    def _act_for(self, asked: Asked, action: Action, now: int, fault: str) -> None:
+        """Act for the seat that is asked."""
+        charged, think = self._stop_clock(asked, now)
+        self._close(asked, action, charged, think, now, fault=fault)
+
+    def _close(self, asked: Asked, action: Action, charged: int, think: int, now: int, *, fault: str) -> None:
+        """Close *asked*, whose clock has stopped, with *action*, and go on to the next decision."""
         self._open = None
-        charged = self._charge(asked, now)
-        self._seats[asked.seat].decided[asked.decision] = _Decided(action, fault, charged)
-        think = max(0, now - asked.asked_ms)
+        self._seats[asked.seat].closed[asked.decision] = Closed(action, fault, charged)
         self._act(asked.seat, action, think, by_host=bool(fault), fault=fault)
         self._advance(now)
 
@@ -352,13 +361,14 @@ class TableMachine:
                 continue
             state.decisions += 1
             limit = self.spec.time.bury_ms if deal.phase == Phase.BURY else self.spec.time.play_ms
-            self._open = _Open(seat, state.decisions, now, now + limit + self._allowance_ms)
+            state.clock.start(now, limit)
+            self._open = Asked(seat, state.decisions)
             self._flush(seat, self._request(self._open, now))
             break
         if self._hold_ms is None and any(s.sent < len(s.history) for s in self._seats.values()):
             self._hold_ms = now + HOLD_MS
 
-    def _request(self, asked: _Open, now: int) -> Decision:
+    def _request(self, asked: Asked, now: int) -> Decision:
         deal = self._deal
         phase = deal.phase
         count = 0
@@ -366,9 +376,22 @@ class TableMachine:
             count = deal.ruleset.bottom
         elif phase == Phase.FOLLOW and ActionKind.PLAY in deal.allowed_kinds:
             count = len(deal.view.trick[0].cards)
-        left = max(1, asked.deadline_ms - self._allowance_ms - now)
-        seq = len(self._seats[asked.seat].history)
-        return Decision(asked.decision, phase, deal.allowed_kinds, seq, left, count, asked.attempts + 1)
+        state = self._seats[asked.seat]
+        left, bank = state.clock.left(now), state.clock.bank_left(now)
+        seq = len(state.history)
+        attempt = asked.attempts + 1
+        return Decision(asked.decision, phase, deal.allowed_kinds, seq, left, count, attempt, min(left, bank))
+
+    def _tell_presence(self) -> None:
+        """Number for the others whose bot went or came since they were told; who flaps says nothing."""
+        self._presence_ms = None
+        for seat, state in self._seats.items():
+            if state.here == state.said_here:
+                continue
+            state.said_here = state.here
+            for other, told in self._seats.items():
+                if other != seat:
+                    told.history.append(Numbered(len(told.history) + 1, PresenceChanged(seat, state.here)))
 
     def _publish(self, by_host: Seat | None) -> None:
         """Number the deal's new events for each seat that may know them."""
@@ -469,6 +492,7 @@ class TableMachine:
             settlement=settlement,
             decisions=tuple(self._records),
             faults={seat: dict(state.faults) for seat, state in self._seats.items() if state.faults},
+            strays={seat: dict(state.strays) for seat, state in self._seats.items() if state.strays},
             forfeiting_seat=forfeiting_seat,
             levels=self._deal.setup.levels,
             note=note,

@@ -17,6 +17,7 @@ __all__ = [
     "Message",
     "Numbered",
     "Outcome",
+    "PresenceChanged",
     "Update",
     "Verdict",
     "VerdictStatus",
@@ -44,6 +45,14 @@ class FaultRecorded:
 
 
 @dataclass(frozen=True, slots=True)
+class PresenceChanged:
+    """The bot of *seat* went or came; the other three are told, at most once a second."""
+
+    seat: Seat
+    connected: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What belongs to the end of a played deal: what it changed, whose deal it was, what was booked."""
 
@@ -64,7 +73,7 @@ class Numbered:
     """
 
     seq: int
-    event: Event | FaultRecorded
+    event: Event | FaultRecorded | PresenceChanged
     by_host: bool = False
     outcome: Outcome | None = None
 
@@ -77,9 +86,10 @@ class Decision:
     Attributes:
         decision: One-time key, 1, 2, 3 … for each seat.
         as_of_seq: The last event that was delivered before it.
-        time_left_ms: Milliseconds to answer, from receipt.
+        time_left_ms: Milliseconds to answer, from receipt; 0: untimed.
         card_count: Cards that a burial or a follow must have, 0 where free.
         attempt: 1, and one more after each RETRY.
+        bank_left_ms: Milliseconds of ``time_left_ms`` that are the time bank.
     """
 
     decision: int
@@ -89,6 +99,7 @@ class Decision:
     time_left_ms: int
     card_count: int
     attempt: int
+    bank_left_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +123,7 @@ class Verdict:
         think_ms: From the request to this answer as the host saw it, nothing taken off; not sent.
         applied: What the host did in the seat's place (REPLACED, TOO_LATE); None if the fault forfeited the table.
         attempts_left: Answers that may still be tried (RETRY).
+        bank_left_ms: What is left in the time bank.
     """
 
     seat: Seat
@@ -123,6 +135,7 @@ class Verdict:
     metadata: Mapping[str, str] = field(default_factory=dict)
     applied: Action | None = None
     attempts_left: int = 0
+    bank_left_ms: int = 0
     think_ms: int = 0
 
 

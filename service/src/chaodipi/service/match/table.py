@@ -8,27 +8,9 @@ from chaodipi.engine.cards import Rank, Seat, Side
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.scoring import Settlement
 from chaodipi.engine.setup import Setup
+from chaodipi.service.match.clock import TimeControl
 
 __all__ = ["DecisionRecord", "TableResult", "TableSpec", "TimeControl"]
-
-
-@dataclass(frozen=True, slots=True)
-class TimeControl:
-    """Limits in milliseconds, and the fault policy's numbers.
-
-    Attributes:
-        play_ms: To show, pass, lead or follow.
-        bury_ms: To bury.
-        ready_ms: From assignment until the seat is ready; never charged to a decision.
-        attempts: Answers to one decision before the default action is taken.
-        max_faults: With so many faults of one seat its side forfeits the table; 0: never.
-    """
-
-    play_ms: int = 15_000
-    bury_ms: int = 90_000
-    ready_ms: int = 60_000
-    attempts: int = 3
-    max_faults: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +29,7 @@ class TableSpec:
     ruleset: Ruleset
     setup: Callable[[int], Setup]
     bots: tuple[str, str, str, str]
-    time: TimeControl = TimeControl()
+    time: TimeControl = field(default_factory=TimeControl)
     board_commitment: bytes = b""
 
 
@@ -77,6 +59,8 @@ class TableResult:
         settlement: What the deal changed; None unless played.
         decisions: All decisions in order, enough to replay the table from its setup.
         faults: Seat → kind of fault → count.
+        strays: Seat → late, duplicate or stale answers → count. No faults, and not in a record's canonical part: when
+            a stream breaks, an answer may come twice.
         levels: Levels of sides 02 and 13 in this deal; None on the flag.
         forfeiting_seat: The seat whose faults forfeited the table; None unless ``how`` is forfeit.
     """
@@ -88,6 +72,7 @@ class TableResult:
     settlement: Settlement | None
     decisions: tuple[DecisionRecord, ...]
     faults: dict[Seat, dict[str, int]] = field(default_factory=dict)
+    strays: dict[Seat, dict[str, int]] = field(default_factory=dict, compare=False)
     forfeiting_seat: Seat | None = None
     levels: tuple[Rank | None, Rank | None] = (Rank.TWO, Rank.TWO)
     note: str = ""

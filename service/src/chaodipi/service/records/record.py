@@ -2,8 +2,8 @@
 
 The canonical part is JSON lines with sorted keys: a header, one line for each decision, and the result with the
 revealed board seeds. It holds no clock and no random id, so the same league gives the same bytes. Every line carries
-``chain = SHA256(previous chain + the line without its chain)``, so a changed or missing line shows. Thinking times
-stand beside it in ``NAME.timing.json``.
+``chain = SHA256(previous chain + the line without its chain)``, so a changed or missing line shows. Thinking times,
+and answers that came late, twice or for no open decision, stand beside it in ``NAME.timing.json``.
 """
 
 import hashlib
@@ -127,12 +127,7 @@ def header_of(spec: TableSpec, board: Board) -> dict[str, Any]:
         "dealer": None if board.dealer is None else int(board.dealer),
         "levels": [level_to_text(level) for level in board.levels],
         "on_stage": None if board.on_stage is None else board.on_stage.text,
-        "time": {
-            "play_ms": spec.time.play_ms,
-            "bury_ms": spec.time.bury_ms,
-            "attempts": spec.time.attempts,
-            "max_faults": spec.time.max_faults,
-        },
+        "time": spec.time.as_json(),
     }
 
 
@@ -183,7 +178,12 @@ def write_record(folder: Path, spec: TableSpec, board: Board, secrets: Secrets, 
     """
     text = chained(lines_of(spec, board, secrets, result))
     name = record_name(spec.table_id)
-    thinking = {"table": spec.table_id, "think_ms": [decision.think_ms for decision in result.decisions]}
+    thinking: dict[str, Any] = {
+        "table": spec.table_id,
+        "think_ms": [decision.think_ms for decision in result.decisions],
+    }
+    if result.strays:
+        thinking["strays"] = {str(int(seat)): dict(sorted(kinds.items())) for seat, kinds in result.strays.items()}
     _write_whole(folder / name.replace(".jsonl", ".timing.json"), canonical(thinking) + "\n")
     _write_whole(folder / name, text)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -13,8 +13,8 @@
     [overrides]               # optional: single values of the ruleset
     stage = 100
 
-    [time]                    # optional
-    play_ms = 2000            # and bury_ms, ready_ms, attempts, max_faults
+    [time]                    # optional; what it does not say is the ruleset's, see docs/faults.md
+    play_ms = 2000            # and bury_ms, bank_ms, ready_ms, attempts, max_faults, …
 
     [limits]                  # optional: of every launched bot; 0: none
     memory_mb = 4096          # and cpu_s, processes, file_mb, log_kb
@@ -32,15 +32,15 @@
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from chaodipi.engine.errors import RulesetError
 from chaodipi.engine.ruleset import Ruleset
-from chaodipi.service.config import ConfigError, TomlFile
+from chaodipi.service.config import ConfigError, TomlFile, read_time
 from chaodipi.service.launch import BASELINES, Limits, baseline_command
-from chaodipi.service.match.table import TimeControl
+from chaodipi.service.match.clock import TimeControl
 from chaodipi.service.rulefile import find_ruleset
 from chaodipi.service.scheduler.margins import SCALES
 from chaodipi.service.scheduler.schedule import Entry
@@ -51,7 +51,6 @@ _TOP: dict[str, type] = {
     "name": str, "ruleset": str, "boards": int, "rank_by": str, "seed": str, "shared_boards": bool,
     "tables_in_flight": int, "overrides": dict, "time": dict, "limits": dict, "bots": list, "teams": list,
 }  # fmt: skip
-_TIME: dict[str, type] = dict.fromkeys(("play_ms", "bury_ms", "ready_ms", "attempts", "max_faults"), int)
 _LIMITS: dict[str, type] = dict.fromkeys((field.name for field in fields(Limits)), int)
 _BOT: dict[str, type] = {"name": str, "command": list, "baseline": str, "remote": bool, "nonce": str}
 _WAYS = ("command", "baseline", "remote")
@@ -101,7 +100,7 @@ class LeagueFile:
             "rank_by": self.rank_by,
             "seed": self.seed,
             "shared_boards": self.shared_boards,
-            "time": asdict(self.time),
+            "time": self.time.as_json(),
             "entries": [[entry.name, *entry.bots] for entry in self.entries],
             "nonces": [nonce.hex() for nonce in self.nonces],
         }
@@ -134,28 +133,27 @@ def load_league(path: Path) -> LeagueFile:
     if values.get("rank_by", "points") not in SCALES:
         raise file.error(f"rank_by = {values['rank_by']!r}: one of {', '.join(SCALES)}", "rank_by")
     bots = _bots(file, values["bots"])
+    ruleset = _ruleset(file, values)
     return LeagueFile(
         name=values["name"],
-        ruleset=_ruleset(file, values),
+        ruleset=ruleset,
         boards=values.get("boards", 20),
         rank_by=values.get("rank_by", "points"),
         seed=values.get("seed"),
         shared_boards=values.get("shared_boards", False),
         tables_in_flight=values.get("tables_in_flight", 16),
-        time=_time(file, values.get("time", {})),
+        time=_time(file, values.get("time", {}), ruleset),
         limits=_limits(file, values.get("limits", {})),
         bots=bots,
         entries=_entries(file, values, bots),
     )
 
 
-def _time(file: TomlFile, table: dict[str, Any]) -> TimeControl:
-    taken = file.take(table, _TIME, "time")
-    for key, value in taken.items():
-        least = 0 if key == "max_faults" else 1
-        if value < least:
-            raise file.error(f"{key} = {value} in [time]: {least} or more", key, "time")
-    return TimeControl(**taken)
+def _time(file: TomlFile, table: dict[str, Any], ruleset: Ruleset) -> TimeControl:
+    time = read_time(file, table, TimeControl.of(ruleset))
+    if time.untimed:
+        raise file.error("[time]: untimed = true is for debugging, never for a league", "untimed", "time")
+    return time
 
 
 def _ruleset(file: TomlFile, values: dict[str, Any]) -> Ruleset:
