@@ -8,7 +8,7 @@ from chaodipi.engine.actions import Action, Play
 from chaodipi.engine.cards import Seat, Side
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.events import Phase
-from chaodipi.engine.scoring import Position, settle
+from chaodipi.engine.scoring import settle
 from chaodipi.service.match.table import DecisionRecord, TableResult, TableSpec
 
 Brain = Callable[[Deal, Seat], Action]
@@ -80,7 +80,7 @@ def play(spec: TableSpec, brains: dict[str, Brain]) -> TableResult:
             spec.ruleset,
             dealer,
             end.score,
-            {Side.SIDE_02: Position(levels[0]), Side.SIDE_13: Position(levels[1])},
+            {side: deal.setup.position(side) for side in Side},
             order=view.order,
             last_winner=None if end.last_winner is None else end.last_winner.side,
             last_play=end.last_play,

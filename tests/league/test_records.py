@@ -51,6 +51,26 @@ async def test_the_same_league_gives_the_same_bytes(tmp_path):
         assert path.read_bytes() == (tmp_path / "many" / path.name).read_bytes()
 
 
+async def test_dark_deals_and_laps_are_in_the_record(tmp_path):
+    """A record of an_chao verifies from the first lap to the third; another lap in its header is noticed."""
+    entries = tuple(map(Entry.of_bot, ("low", "shower")))
+    plan = Plan("t", resolve("an_chao"), entries, 32, PLAN.secrets, shared=False)
+    results = await played(tmp_path, plan=plan)
+    records = sorted(tmp_path.glob("*.jsonl"))
+    assert len(records) == 64
+    assert [found for path in records for found in verify(path, results)] == []
+    laps = {tuple(Record.read(path).header["laps"]) for path in records}
+    assert laps == {(1, 1), (2, 2), (3, 3)}
+    text = "\n".join(line for path in records for line in show(path))
+    assert "of lap 3" in text
+    assert "\nreveal   trump " in text
+
+    lines = [json.loads(line) for line in records[0].read_text("utf-8").splitlines()]
+    lines[0]["laps"] = [3, 3]
+    records[0].write_text(chained({k: v for k, v in line.items() if k != "chain"} for line in lines), "utf-8")
+    assert {found.kind for found in verify(records[0], results)} == {"board", "score"}
+
+
 async def test_shared_boards_are_revealed_only_after_all_their_tables(tmp_path):
     plan = Plan("t", PLAN.ruleset, PLAN.entries, 2, PLAN.secrets, shared=True)
     host = StandInHost(BRAINS)

@@ -38,7 +38,8 @@ def show(path: Path) -> Iterator[str]:
     yield f"table    {header['table']}"
     yield f"ruleset  {ruleset.name} {ruleset.digest[:12]}"
     yield "seats    " + "  ".join(f"{seat}: {bot}" for seat, bot in enumerate(header["bots"]))
-    yield f"levels   02: {header['levels'][0]}  13: {header['levels'][1]}" + (
+    laps = [f" of lap {lap}" for lap in board.laps] if ruleset.laps > 1 else ["", ""]
+    yield f"levels   02: {header['levels'][0]}{laps[0]}  13: {header['levels'][1]}{laps[1]}" + (
         "  first deal" if board.first_deal else ""
     )
     yield from _deals(record, board)
