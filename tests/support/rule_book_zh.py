@@ -1,5 +1,7 @@
 """The words of the Chinese rule book, docs/规则.md, in English, for its reader in :mod:`tests.support.rule_book`."""
 
+from collections.abc import Mapping
+
 HEADINGS = {
     "规则": "preset", "级": "level", "主": "trump", "牌": "cards", "从大到小": "order, highest first",
     "算不算拖拉机": "one tractor?", "牌型": "pattern", "甩牌": "thrown", "另三家": "others hold", "结果": "outcome",
@@ -49,3 +51,10 @@ VALUES = {
 
 RUNGS = {"单张": "single", "回头望": "looking back", "四王": "four jokers", "三王": "three jokers"}
 """Words in the ladders of part 3."""
+
+
+def english(text: str, words: Mapping[str, str]) -> str:
+    """*text* with the Chinese *words* put into English, longer words first; an English text as it is."""
+    for word in sorted(words, key=len, reverse=True):
+        text = text.replace(word, words[word])
+    return text
