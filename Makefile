@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: setup demo test lint protos baseline strength rules-coverage rules-mutants fuzz clean
+.PHONY: setup demo test lint protos baseline strength rules-coverage rules-mutants rules-oracle fuzz clean
 
 setup:
 	@$(PYTHON) deploy/tools/setup_env.py
@@ -46,6 +46,10 @@ fuzz: setup
 # One value of a preset changed at a time: fails where no position notices. `make rules-mutants PRESET=huanle_2`.
 rules-mutants: setup
 	$(BIN)/python -m tests.support.rules_mutants $(PRESET)
+
+# The engine against the second implementation on random positions, on all cores: `make rules-oracle POSITIONS=1000000`.
+rules-oracle: setup
+	$(BIN)/python -m tests.support.rules_oracle $(if $(POSITIONS),--positions $(POSITIONS)) $(if $(SEED),--seed $(SEED))
 
 clean:
 	rm -rf .venv .cache out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

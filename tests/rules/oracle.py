@@ -1,8 +1,8 @@
-"""A second, slow implementation of following, leading and winning a trick, for the rooms and the order presets.
+"""A second, slow implementation of following, leading and winning a trick.
 
-It knows ``ming_chao``, ``kang_qi`` and its flag deal, ``huanle_1``, ``huanle_2`` and ``huanle_3``. It shares nothing
-with the engine and is written straight from the words of the rules: cards are text, every subset is tried, and
-nothing is clever. Tests compare the engine with it on random positions.
+It knows every preset, and the flag deal of ``kang_qi``. It shares nothing with the engine and is written straight
+from the words of the rules: cards are text, every subset is tried, and nothing is clever. Tests compare the engine
+with it on random positions.
 
 A *part* of a play is ``(copies, chain)``: so many copies of each card of a chain, lowest first. ``(2, ("S9", "ST"))``
 is a tractor, ``(3, ("S9",))`` a triple, ``(1, ("S9",))`` a single card.
@@ -23,8 +23,10 @@ class Table:
         self.rooms = preset in ("an_chao", "ming_chao", "kang_qi")
         self.skips_level = preset == "kang_qi"
         self.heart_510k_side = preset in ("an_chao", "ming_chao")
+        self.unique = preset == "t_timed"
+        self.throw_penalty = 10 if self.rooms or preset in ("t_dark", "t_timed") else 0
         self.packs = {"huanle_1": 1, "huanle_3": 3}.get(preset, 2)
-        self.level, self.trump, self.two = level, trump, two_permanent
+        self.level, self.trump, self.two = level, trump, two_permanent or preset == "hunan"
 
     # the class and the strength of a card
 
@@ -62,10 +64,21 @@ class Table:
             return []
         if self.rooms:
             return self._face_chains(alike)
+        if self.unique:
+            return self._unique_chains(alike)
         cls = self.card_class(alike[0])
         line = sorted({self.strength(c) for c in CARDS if self.card_class(c) == cls})
         places = [[c for c in alike if self.strength(c) == s] for s in line]
         return straight_chains(places)
+
+    def _unique_chains(self, pairs):
+        """Big jokers, small jokers, main level in a row; and the plain cards of a suit without the level."""
+        main = self.trump + self.level
+        found = straight_chains([[card] if card in pairs else [] for card in (main, "bj", "rj")])
+        for suit in SUITS:
+            cards = [suit + face for face in FACES if face != self.level]
+            found += straight_chains([[card] if card in pairs else [] for card in cards])
+        return found
 
     def _face_chains(self, pairs):
         found = []
@@ -233,7 +246,7 @@ class Table:
                     if not rest or not self.beaten(rest, others):
                         return good
         forced = min(lost, key=lambda p: (self.strength(p[1][-1]), len(cards_of(p)), SUITS.find(p[1][-1][0])))
-        penalty = (10 if side == "dealer" else -10) * len(cards) if self.rooms else 0
+        penalty = self.throw_penalty * len(cards) * (1 if side == "dealer" else -1)
         return {
             **good,
             "failed": True,
