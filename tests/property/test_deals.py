@@ -22,6 +22,7 @@ from chaodipi.engine import (
     visible,
 )
 from chaodipi.engine.cards import HEART_FIVE, SEATS
+from chaodipi.engine.events import CardsDrawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +59,24 @@ def test_cards_are_never_lost_and_never_made(ruleset: Ruleset, seed: int):
     check_partition(deal)
     if deal.view.phase == Phase.ENDED and deal.view.tricks:
         assert set(deal.view.hand_sizes) == {0}
+
+
+@pytest.mark.clauses("S4-12", "S4-14")
+@PRESETS
+@DEALS
+@given(seed=SEEDS)
+def test_cards_are_dealt_in_turn_until_the_bottom_is_left(ruleset: Ruleset, seed: int):
+    """One card each, from the first drawer on in playing order; what the hands leave is the bottom."""
+    rng = random.Random(seed)
+    setup = random_setup(ruleset, rng)
+    deal = some_deal(ruleset, seed)
+    drawn = [event for event in deal.events if isinstance(event, CardsDrawn)]
+    seats = [event.seat for event in drawn for _ in event.cards]
+
+    assert all(len(event.cards) == 1 for event in drawn)
+    assert [card for event in drawn for card in event.cards] == list(setup.cards[: len(drawn)])
+    assert seats == [SEATS[(setup.first_drawer + i) % 4] for i in range(len(drawn))]
+    assert len(setup.cards) - len(drawn) in (ruleset.bottom, 0)
 
 
 @pytest.mark.clauses("S0-02", "S0-09", "S0-26")

@@ -7,7 +7,7 @@ from functools import cache
 from tests.support.golden import RULES, presets_of
 
 GONE_THROUGH = (
-    "ming_chao", "kang_qi", "huanle_1", "huanle_2", "huanle_3", "baomahui", "hunan", "in_play",
+    "an_chao", "ming_chao", "kang_qi", "huanle_1", "huanle_2", "huanle_3", "baomahui", "hunan", "in_play",
 )  # fmt: skip
 """Presets whose clauses were gone through one by one; of these every clause needs a test."""
 
