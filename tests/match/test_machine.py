@@ -4,8 +4,8 @@ import random
 
 import pytest
 from chaodipi.engine.actions import Action, Pass, Play
-from chaodipi.engine.cards import SEATS, Card, Seat, deck
-from chaodipi.engine.events import DealStarted, Phase
+from chaodipi.engine.cards import SEATS, Card, Rank, Seat, deck
+from chaodipi.engine.events import DealStarted, Passed, Phase, WindowClosed
 from chaodipi.engine.ruleset import resolve
 from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
@@ -345,3 +345,45 @@ def test_a_stopped_table_says_so_and_scores_nothing() -> None:
     assert machine.result is not None
     assert (machine.result.how, machine.result.settlement, machine.result.note) == ("host_fault", None, "drain")
     assert len([m for m in machine.outbox() if isinstance(m, Ended)]) == 4
+
+
+@pytest.mark.clauses("S2a-15", "S2a-20", "S2a-24", "Q26", "Q93", "Q112")
+def test_calling_ends_with_the_clock_of_the_round_after_the_last_card() -> None:
+    """The countdown of baomahui: nobody calls until it has run out, so all see the bottom, and nobody can stir."""
+    rules = resolve("baomahui")
+    cards = list(deck(2))
+    random.Random(3).shuffle(cards)
+    level = Rank.SEVEN
+    later = Setup(rules, tuple(cards), Seat.S2, Seat.S2, (level, level), Seat.S2.side, first_deal=False)
+    clock = TimeControl(play_ms=1_000, bury_ms=5_000, ready_ms=2_000, max_faults=200)
+    machine = TableMachine(TableSpec("t/1", rules, lambda _: later, ("a", "b", "c", "d"), clock), 0)
+    for seat in SEATS:
+        machine.receive_ready(seat, 10)
+    messages = machine.outbox()
+    last_offers: list[Seat] = []
+    while machine.deal.phase == Phase.DECLARE:
+        last_card = machine.deal.view.hand_sizes == [rules.hand] * 4
+        for update in messages:
+            if isinstance(update, Update) and update.decision is not None and last_card:
+                last_offers.append(update.seat)
+                assert update.decision.time_left_ms == clock.play_ms
+        due = machine.next_timer()
+        assert due is not None
+        machine.handle_timer(due)
+        messages = machine.outbox()
+
+    assert len(last_offers) >= 2  # who could still call was asked once more
+    closed = {
+        m.seat: n.event
+        for m in messages
+        if isinstance(m, Update)
+        for n in m.events
+        if isinstance(n.event, WindowClosed)
+    }
+    assert set(closed) == set(SEATS)
+    assert all(event.undeclared and event.turned == tuple(cards[100:]) for event in closed.values())
+    seat, decision = asked(messages)
+    assert (seat, decision.phase) == (Seat.S2, Phase.BURY)
+    machine.receive_answer(seat, decision.decision, default(machine, seat), machine.next_timer() or 0)
+    assert machine.deal.phase == Phase.LEAD
+    assert not [e for e in machine.deal.events if isinstance(e, Passed) and e.phase == Phase.STIR]

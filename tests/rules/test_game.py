@@ -84,6 +84,7 @@ def test_a_deal_without_a_declaration_is_dealt_again_with_the_same_number() -> N
     assert game.deals == 1
 
 
+@pytest.mark.clauses("S2a-04", "S2a-10", "S2a-11", "S2a-35", "Q89", "Q118", "Q125")
 def test_a_match_of_deals_is_won_by_the_higher_payouts() -> None:
     """
     The set number of played deals ends it, no level does: past A it goes on at 2 (S2a-04, S2a-10, Q89, Q118, Q125).
