@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: setup demo test lint protos baseline strength rules-coverage rules-mutants rules-oracle fuzz clean
+.PHONY: setup demo test lint protos baseline strength rules-coverage rules-mutants rules-oracle golden-deals fuzz clean
 
 setup:
 	@$(PYTHON) deploy/tools/setup_env.py
@@ -38,6 +38,10 @@ strength: setup
 # Each clause of the sources with the tests that show it; fails if one that states a rule has none.
 rules-coverage: setup
 	$(BIN)/python -m tests.support.rules_coverage
+
+# One whole deal of every preset as text, in tests/rules/deals; delete a file to choose another deal.
+golden-deals: setup
+	$(BIN)/python -m tests.support.golden_deals
 
 # Random and mutated frames against a host: `make fuzz`, or `make fuzz COUNT=100000`.
 fuzz: setup
