@@ -27,6 +27,11 @@ test: lint
 protos: setup
 	$(BIN)/python deploy/tools/gen_protos.py
 
+# How fast the rules are, beside OpenSpiel's bridge on the same machine, and their worst hands.
+.PHONY: bench-engine
+bench-engine: setup
+	@$(BIN)/python deploy/tools/bench_engine.py
+
 # After a release: what later protocol changes are compared with.
 baseline: setup
 	cd proto && ../$(BIN)/buf build -o baseline.binpb

@@ -12,6 +12,7 @@ Rules: annex F8; S1-69, S1-70, S2b-30, S2b-31; Q53, Q54, Q101, Q117.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
 from chaodipi.engine.cards import Suit
@@ -87,10 +88,19 @@ class Demands:
         every = set(self._needs(triples(self.held), doubles(self.held)))
         found = sorted(every, key=lambda need: (need.cards.bit_count(), need.cards))
         least: list[Need] = []
-        for need in found:
-            if not any(need.contains(other) for other in least):
-                least.append(need)
+        for _, alike in groupby(found, key=lambda need: need.cards.bit_count()):
+            # Of as many cards none contains another: each is compared with the smaller ones only.
+            smaller = tuple(least)
+            least += [need for need in alike if not any(need.contains(other) for other in smaller)]
         return tuple(least)
+
+    def runs_met_by(self, played: int) -> bool:
+        """Whether *played* holds the runs that are owed, if not all triples and pairs."""
+        return any(True for _ in self._needs(triples(played), doubles(played)))
+
+    def one_need(self) -> Need:
+        """One way to meet the runs, found without looking for the others."""
+        return next(self._needs(triples(self.held), doubles(self.held)))
 
     def _needs(self, threes: int, twos: int) -> Iterator[Need]:
         """The ways to meet the runs with faces of *threes* as triples and of *twos* as pairs."""

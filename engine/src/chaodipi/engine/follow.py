@@ -123,8 +123,8 @@ class Follows:
     def _needs(self) -> tuple[Need, ...]:
         return self._demands.needs()
 
-    def _select(self, in_turn: Iterable[Card]) -> Selections:
-        return Selections(self._own, tuple(in_turn), self._n, self._demands.doubles, self._needs)
+    def _select(self, in_turn: Iterable[Card], needs: Sequence[Need]) -> Selections:
+        return Selections(self._own, tuple(in_turn), self._n, self._demands.doubles, needs)
 
     def check(self, cards: Sequence[Card]) -> None:
         """
@@ -144,9 +144,14 @@ class Follows:
             raise self._must_follow(n)
         if n == 1:
             return
-        if self._shape.k510 is not None and self._checked_510k(cards):
+        shape = self._shape
+        if shape.k510 is not None and self._checked_510k(cards):
             return
-        if not self._demands.met_by(played):
+        if shape.runs or shape.triple_count:
+            met = self._demands.met_by(played)
+        else:
+            met = doubles(played).bit_count() >= min(shape.pair_count, doubles(self._own).bit_count())
+        if not met:
             raise self._unmet(played)
 
     def _must_follow(self, owed: int) -> RuleError:
@@ -171,8 +176,7 @@ class Follows:
     def _unmet(self, played: int) -> RuleError:
         """Which of the obligations *played* breaks, the biggest first."""
         demands = self._demands
-        runs = any(need.cards for need in self._needs)
-        if runs and not any(played & need.cards == need.cards for need in self._needs):
+        if not demands.runs_met_by(played):
             return self._error("MUST_PLAY_TRACTOR", "a tractor of the led class is owed", ("S1-70", "S2b-31"))
         if triples(played).bit_count() < demands.triples:
             return self._error("MUST_PLAY_TRIPLE", "triples of the led class are owed", ("Q17", "Q117"))
@@ -299,7 +303,7 @@ class Follows:
         """Number of legal follows, copies not told apart; counted, not listed."""
         if self._simple is not None:
             return count_multisets(self._simple.pool, self._simple.choose_min)
-        return self._select(dict.fromkeys(self._suit)).count()
+        return self._select(dict.fromkeys(self._suit), self._needs).count()
 
     def __iter__(self) -> Iterator[tuple[Card, ...]]:
         order, simple = self._order, self._simple
@@ -307,11 +311,13 @@ class Follows:
             for cards in multisets(simple.pool, simple.choose_min):
                 yield order.sort(simple.forced + cards)
             return
-        yield from self._select(dict.fromkeys(self._suit))
+        yield from self._select(dict.fromkeys(self._suit), self._needs)
 
     def first(self) -> tuple[Card, ...]:
-        """The first legal follow of the iteration; there always is one."""
-        return next(iter(self))
+        """One legal follow; there always is one."""
+        if self._simple is not None:
+            return next(iter(self))
+        return self._select(dict.fromkeys(self._suit), (self._demands.one_need(),)).first()
 
     def lowest(self, key: Callable[[Card], Any]) -> tuple[Card, ...]:
         """The legal follow that is lowest compared card by card under *key*, the lowest cards first."""
@@ -319,7 +325,7 @@ class Follows:
         if simple is not None:
             free = sorted(simple.pool, key=key)[: simple.choose_min]
             return tuple(sorted((*simple.forced, *free), key=key))
-        return self._select(sorted(dict.fromkeys(self._suit), key=key)).first()
+        return self._select(sorted(dict.fromkeys(self._suit), key=key), self._needs).first()
 
     def __repr__(self) -> str:
         return f"<Follows: {self.count()} legal, e.g. {' '.join(card.text for card in self.first())}>"
@@ -332,6 +338,8 @@ def legal_follows(order: Order, hand: Sequence[Card], lead: Sequence[Card]) -> F
 
 def check_follow(order: Order, hand: Sequence[Card], lead: Sequence[Card], cards: Sequence[Card]) -> None:
     """Raise RuleError unless *cards* of *hand* may follow *lead*; the player's breach."""
+    if len(lead) == len(cards) == 1 and order.class_of(cards[0]) == order.class_of(lead[0]):
+        return
     Follows(order, hand, lead).check(cards)
 
 

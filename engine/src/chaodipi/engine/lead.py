@@ -72,6 +72,8 @@ def check_lead(order: Order, cards: Sequence[Card], others: Sequence[Sequence[Ca
     Raises:
         RuleError: NOT_ONE_CLASS; the player's breach.
     """
+    if len(cards) == 1:
+        return LeadResult(tuple(cards))
     shape = lead_shape(order, cards)
     whole = order.sort(cards)
     if not shape.is_throw:

@@ -73,6 +73,11 @@ class Order:
             for card, strength in self._strengths.items()
         }
         """Mask of the cards of a card's class that are stronger than it."""
+        self.beaten_by = {
+            card: above if self._classes[card] == TRUMPS else above | self.fields[TRUMPS]
+            for card, above in self.above.items()
+        }
+        """Mask of the cards that take a trick from a card: stronger ones of its class, and trumps."""
         self._runs: dict[tuple[Suit, int], tuple[Run, ...]] = {}
         self.tracks: dict[Suit, tuple[Track, ...]] = {cls: self._tracks_of(cls) for cls in (*SUITS, TRUMPS)}
 

@@ -18,7 +18,10 @@ _WIDTH = 64
 _MOST = 64
 """More cards than a hand holds."""
 _DOUBLE = _WIDTH * _MOST
-_MET = (Need(0, 0),)
+
+_Rest = frozenset[tuple[int, int]]
+"""What is left of the needs: cards and triples, as in :class:`~chaodipi.engine.demands.Need`."""
+_MET: _Rest = frozenset({(0, 0)})
 
 
 class Selections:
@@ -33,7 +36,7 @@ class Selections:
         self._faces = tuple(faces)
         self._count = count
         self._doubles = least_doubles
-        self._needs = _rest(needs)
+        self._needs: _Rest = _MET if (0, 0) in needs else frozenset(needs)
         self._shifts = [kinds_of([face]).bit_length() - 1 for face in self._faces]
         self._held = [held >> shift & 3 for shift in self._shifts]
         after = [held]
@@ -46,7 +49,7 @@ class Selections:
         """Each selection once, many copies of the first faces first."""
         return self._extend(0, self._count, self._doubles, self._needs)
 
-    def _extend(self, index: int, left: int, owed: int, needs: Sequence[Need]) -> Iterator[tuple[Card, ...]]:
+    def _extend(self, index: int, left: int, owed: int, needs: _Rest) -> Iterator[tuple[Card, ...]]:
         if not left:
             yield ()
             return
@@ -60,22 +63,26 @@ class Selections:
         """The first selection of the iteration: as many copies as possible of each face in turn."""
         return next(iter(self))
 
-    def _decide(self, index: int, taken: int, needs: Sequence[Need]) -> tuple[Need, ...]:
+    def _decide(self, index: int, taken: int, needs: _Rest) -> _Rest:
         """What is left of *needs* once *taken* copies of a face are in the selection."""
         if needs is _MET:
             return _MET
         shift = self._shifts[index]
-        found: list[Need] = []
+        found: set[tuple[int, int]] = set()
         for cards, more in needs:
             needed = cards >> shift & 3
+            if needed > taken:
+                continue
             if needed:
-                if taken >= needed:
-                    found.append(Need(cards ^ needed << shift, more))
-            else:
-                found.append(Need(cards, more - (taken == 3 and more > 0)))
-        return _rest(found)
+                cards ^= needed << shift
+            elif more and taken == 3:
+                more -= 1
+            if not cards and not more:
+                return _MET
+            found.add((cards, more))
+        return frozenset(found)
 
-    def _possible(self, index: int, left: int, owed: int, needs: Sequence[Need]) -> bool:
+    def _possible(self, index: int, left: int, owed: int, needs: _Rest) -> bool:
         """Whether *left* cards of the faces from *index* on can have *owed* pairs and meet one of *needs*."""
         cards_left, twos, threes = self._after[index]
         if left > cards_left:
@@ -101,20 +108,21 @@ class Selections:
         for held in reversed(self._held):
             free.append(sum(free[-1] << _place(taken) for taken in range(held + 1)))
         free.reverse()
-        known: dict[tuple[int, frozenset[Need]], int] = {}
+        known: dict[tuple[int, _Rest], int] = {}
 
-        def ways(index: int, needs: tuple[Need, ...]) -> int:
+        def ways(index: int, needs: _Rest) -> int:
             if needs is _MET:
                 return free[index]
             if not needs or index == len(self._faces):
                 return 0
-            key = (index, frozenset(needs))
-            found = known.get(key)
+            found = known.get((index, needs))
             if found is None:
-                found = known[key] = sum(
-                    ways(index + 1, self._decide(index, taken, needs)) << _place(taken)
-                    for taken in range(self._held[index] + 1)
-                )
+                # None and one copy leave the same.
+                rest = ways(index + 1, self._decide(index, 0, needs))
+                found = rest + (rest << _place(1))
+                for taken in range(2, self._held[index] + 1):
+                    found += ways(index + 1, self._decide(index, taken, needs)) << _place(taken)
+                known[index, needs] = found
             return found
 
         total = ways(0, self._needs) >> self._count * _WIDTH
@@ -125,8 +133,3 @@ class Selections:
 
 def _place(taken: int) -> int:
     return taken * _WIDTH + (taken > 1) * _DOUBLE
-
-
-def _rest(needs: Sequence[Need]) -> tuple[Need, ...]:
-    """*needs* without repetition; the one value that says all is met if one of them is."""
-    return _MET if any(need == (0, 0) for need in needs) else tuple(dict.fromkeys(needs))

@@ -5,8 +5,8 @@ Rules: annex F4 to F6; S1-83 to S1-93, S2b-12 to S2b-15; Q14, Q17, Q58, Q62, Q11
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from chaodipi.engine.cards import HEART_FIVE, Card, Rank, Suit
 from chaodipi.engine.multiset import doubles, faces, kinds_of, pack, triples, unpack
@@ -37,39 +37,40 @@ class Component:
     size: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Shape:
-    """The class of a set of cards and its components, biggest kind first."""
+    """
+    The class of a set of cards and its components, biggest kind first.
+
+    What follows from the components is worked out once, because every play of a trick asks for it.
+
+    Attributes:
+        is_throw: Several components led together (甩牌).
+        k510: ``510k`` or ``double_510k`` if the whole set is that pattern, else None.
+        runs: (copies, length) of the tractors: triple tractors first, the longest of each kind first.
+        triple_count: Triples outside triple tractors.
+        pair_count: Pairs outside tractors; a double 510K counts as three (F8.3).
+    """
 
     cls: Suit
     components: tuple[Component, ...]
+    is_throw: bool = field(init=False, compare=False, repr=False)
+    k510: str | None = field(init=False, compare=False, repr=False)
+    runs: tuple[tuple[int, int], ...] = field(init=False, compare=False, repr=False)
+    triple_count: int = field(init=False, compare=False, repr=False)
+    pair_count: int = field(init=False, compare=False, repr=False)
 
-    @property
-    def is_throw(self) -> bool:
-        """Several components led together (甩牌)."""
-        return len(self.components) > 1
-
-    @property
-    def k510(self) -> str | None:
-        """``510k`` or ``double_510k`` if the whole set is that pattern, else None."""
-        kind = self.components[0].kind
-        return kind if kind in ("510k", "double_510k") else None
-
-    @cached_property
-    def runs(self) -> tuple[tuple[int, int], ...]:
-        """(copies, length) of the tractors: triple tractors first, the longest of each kind first."""
-        found = [(part.copies, part.length) for part in self.components if part.length > 1]
-        return tuple(sorted(found, reverse=True))
-
-    @cached_property
-    def triple_count(self) -> int:
-        """Triples outside triple tractors."""
-        return sum(part.kind == "triple" for part in self.components)
-
-    @cached_property
-    def pair_count(self) -> int:
-        """Pairs outside tractors; a double 510K counts as three (F8.3)."""
-        return sum(1 if c.kind == "pair" else 3 if c.kind == "double_510k" else 0 for c in self.components)
+    def __post_init__(self) -> None:
+        parts = self.components
+        first = parts[0].kind
+        runs = [(part.copies, part.length) for part in parts if part.length > 1]
+        pairs = 3 if first == "double_510k" else sum([part.kind == "pair" for part in parts])
+        put = object.__setattr__
+        put(self, "is_throw", len(parts) > 1)
+        put(self, "k510", first if first in ("510k", "double_510k") else None)
+        put(self, "runs", tuple(sorted(runs, reverse=True)))
+        put(self, "triple_count", sum([part.kind == "triple" for part in parts]))
+        put(self, "pair_count", pairs)
 
 
 _KINDS = {1: ("single", "single"), 2: ("pair", "tractor"), 3: ("triple", "triple_tractor")}
@@ -152,6 +153,9 @@ def _shape(order: Order, cards: tuple[Card, ...]) -> Shape | None:
     if pattern is not None:
         return pattern
     cls = order.class_of(cards[0])
+    if cards.count(cards[0]) == len(cards) <= (3 if order.ruleset.triples else 2):
+        strength = order.strength(cards[0])
+        return Shape(cls, (_component(order, cards[:1], len(cards), strength),))
     if pack(cards) & ~order.fields[cls]:
         return None
     return Shape(cls, decompose(order, cls, cards))

@@ -24,6 +24,8 @@ def winner_index(order: Order, plays: Sequence[Sequence[Card]], *, around_510k: 
     *around_510k* is False (then it stood as an ordinary throw): that depends on hands which the
     table does not show (Q116).
     """
+    if len(plays[0]) == 1:
+        return _winner_of_singles(order, [play[0] for play in plays])
     lead = shape_of(order, plays[0])
     if lead is None:
         raise ValueError("the lead has cards of several classes")
@@ -54,6 +56,14 @@ def winner_index(order: Order, plays: Sequence[Sequence[Card]], *, around_510k: 
         ruff = cls != lead.cls
         if figure is not None and ((ruff and not ruffed) or best_figure is None or figure > best_figure):
             best, best_figure, ruffed = index, figure, ruff
+    return best
+
+
+def _winner_of_singles(order: Order, cards: Sequence[Card]) -> int:
+    best, beaten_by = 0, order.beaten_by[cards[0]]
+    for index, card in enumerate(cards):
+        if pack((card,)) & beaten_by:
+            best, beaten_by = index, order.beaten_by[card]
     return best
 
 
