@@ -3,8 +3,8 @@
 A *whole trick* is the check of a lead against three hands, of three follows, and the winner: four decisions. The
 thousand tricks of a run are of deals with two packs, their leads mixed as in real play: 505 singles, 374 pairs, 37
 tractors, 84 throws. Machines differ, so the speed is told as a ratio to random play of OpenSpiel's C++ bridge from
-Python, measured in the same minute, all in processor time: runs alternate, and medians count. OpenSpiel is installed into ``.cache/bench``
-and nothing else knows of it.
+Python, measured in the same minute, all in processor time: runs alternate, and medians count. OpenSpiel is
+installed into ``.cache/bench``, and nothing else knows of it.
 
 The worst hands are throws of twenty cards against hands full of pairs and triples. Each question about them is
 asked anew, with nothing remembered.

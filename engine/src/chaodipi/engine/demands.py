@@ -57,6 +57,7 @@ class Demands:
         triples: Triples that must be played.
         pairs: Pairs of other faces that must be played.
         steps: Tractors to be met in turn, biggest first, with the triples and pairs that are owed before them.
+        spent: Faces that are played as triples whatever is chosen.
     """
 
     order: Order
@@ -65,6 +66,7 @@ class Demands:
     triples: int
     pairs: int
     steps: tuple[_Step, ...]
+    spent: int
 
     @property
     def doubles(self) -> int:
@@ -105,8 +107,7 @@ class Demands:
     def _needs(self, threes: int, twos: int) -> Iterator[Need]:
         """The ways to meet the runs with faces of *threes* as triples and of *twos* as pairs."""
         held3, held2 = triples(self.held), doubles(self.held)
-        first = held3 if held3.bit_count() == self.triples else 0
-        start = (0, self.steps[0][1] if self.steps else 0, first, 0, 0, 0)
+        start = (0, self.steps[0][1] if self.steps else 0, self.spent, 0, 0, 0)
         todo, seen = [start], {start}
         while todo:
             index, owed, used3, used2, open3, open2 = todo.pop()
@@ -168,8 +169,13 @@ def _breaking(runs: Sequence[int], threes: int, twos: int, open3: int, open2: in
                 yield broken3, broken2 | face
 
 
-def demands_of(order: Order, lead: Shape, held: int) -> Demands:
-    """What the hand *held*, more cards of the led class than were led, owes to *lead*."""
+def demands_of(order: Order, lead: Shape, held: int, *, every_run: bool = False) -> Demands:
+    """
+    What the hand *held*, more cards of the led class than were led, owes to *lead*.
+
+    Where all triples, or all pairs, must be played anyhow, runs ask for nothing more and are left out, unless
+    *every_run* asks for them all the same.
+    """
     threes = triples(held) if order.ruleset.triples else 0
     twos = doubles(held)
     owed3 = lead.triple_count + sum(length for copies, length in lead.runs if copies == 3)
@@ -179,12 +185,12 @@ def demands_of(order: Order, lead: Shape, held: int) -> Demands:
     have2 = min(missing + owed2, twos.bit_count() - have3)
     steps: tuple[_Step, ...] = ()
     if lead.runs:
-        # Where all triples, or all pairs, must be played anyhow, runs ask for nothing more.
-        if 0 < have3 < threes.bit_count() and longest_run(order, lead.cls, threes) > 1:
+        if 0 < have3 < threes.bit_count() + every_run and longest_run(order, lead.cls, threes) > 1:
             steps += tuple(run for run in lead.runs if run[0] == 3)
-        if have3 + have2 < twos.bit_count() and longest_run(order, lead.cls, twos) > 1:
+        if have3 + have2 < twos.bit_count() + every_run and longest_run(order, lead.cls, twos) > 1:
             tractors = tuple(run for run in lead.runs if run[0] == 2)
             if tractors:
                 steps += ((3, 1),) * (have3 if not steps else lead.triple_count)
                 steps += ((2, 1),) * missing + tractors
-    return Demands(order, lead.cls, held, have3, have2, steps)
+    spent = threes if have3 == threes.bit_count() and not every_run else 0
+    return Demands(order, lead.cls, held, have3, have2, steps, spent)

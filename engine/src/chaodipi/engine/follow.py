@@ -175,7 +175,7 @@ class Follows:
 
     def _unmet(self, played: int) -> RuleError:
         """Which of the obligations *played* breaks, the biggest first."""
-        demands = self._demands
+        demands = demands_of(self._order, self._shape, self._own, every_run=True)
         if not demands.runs_met_by(played):
             return self._error("MUST_PLAY_TRACTOR", "a tractor of the led class is owed", ("S1-70", "S2b-31"))
         if triples(played).bit_count() < demands.triples:
