@@ -15,7 +15,7 @@ from chaodipi.service.host.identity import hash_token
 from chaodipi.service.rpc.server import start_server
 from chaodipi.v1 import rules_pb2, rules_pb2_grpc
 
-from tests.support.golden import golden_lines
+from tests.support.golden import extra_lines, golden_lines
 
 BEARER = (("authorization", "Bearer secret"),)
 
@@ -53,9 +53,14 @@ def situation(ask, lead=""):
 
 def expanded(choice, hand):
     """Every choice that is in the set by the words of the protocol."""
+    triples = [tuple(choice.triple_pool[i : i + 3]) for i in range(0, len(choice.triple_pool), 3)]
     pairs = [tuple(choice.pair_pool[i : i + 2]) for i in range(0, len(choice.pair_pool), 2)]
     out = set()
-    for chosen in itertools.combinations(pairs, choice.choose_pairs):
+    alike = itertools.product(
+        itertools.combinations(triples, choice.choose_triples), itertools.combinations(pairs, choice.choose_pairs)
+    )
+    for chosen in map(itertools.chain.from_iterable, alike):
+        chosen = list(chosen)
         for size in range(choice.choose_min, choice.choose_max + 1):
             for single in itertools.combinations(choice.pool, size):
                 play = sorted([*choice.forced, *itertools.chain(*chosen), *single])
@@ -65,7 +70,7 @@ def expanded(choice, hand):
 
 
 FOLLOWS = [line for line in golden_lines() if line["ask"]["op"] == "follow"]
-LISTS = [line for line in golden_lines() if line["ask"]["op"] == "follows"]
+LISTS = [line for line in [*golden_lines(), *extra_lines()] if line["ask"]["op"] == "follows"]
 
 
 async def test_check_play_answers_as_the_judge():

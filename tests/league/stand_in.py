@@ -74,8 +74,6 @@ def play(spec: TableSpec, brains: dict[str, Brain]) -> TableResult:
         dealer = view.dealer
         assert dealer is not None
         levels = deal.setup.levels
-        assert levels[0] is not None
-        assert levels[1] is not None
         settlement = settle(
             spec.ruleset,
             dealer,
@@ -85,8 +83,7 @@ def play(spec: TableSpec, brains: dict[str, Brain]) -> TableResult:
             last_winner=None if end.last_winner is None else end.last_winner.side,
             last_play=end.last_play,
         )
-        known = (levels[0], levels[1])
         return TableResult(
-            spec.table_id, "played", settlement.score, dealer, settlement, tuple(decisions), levels=known
+            spec.table_id, "played", settlement.score, dealer, settlement, tuple(decisions), levels=levels
         )
     return TableResult(spec.table_id, "no_declaration", 0, None, None, tuple(decisions))

@@ -43,6 +43,23 @@ async def test_true_records_verify(league):
     assert [found for path in records for found in verify(path, results)] == []
 
 
+@pytest.mark.clauses("S0-49", "Q88")
+async def test_a_record_of_a_flag_deal_verifies_and_is_readable(tmp_path):
+    """A board without a level says so, is settled by its own threshold, and shows no bottom."""
+    brains = {"low": default_brain, "high": high}
+    plan = Plan("flag", resolve("kang_qi"), tuple(map(Entry.of_bot, brains)), 15, PLAN.secrets)
+    outcomes = await play_league(plan, StandInHost(brains), tmp_path)
+    results = results_json(plan, outcomes, "points")
+    records = sorted(tmp_path.glob("*.jsonl"))
+    assert [found for path in records for found in verify(path, results)] == []
+    flags = [path for path in records if Record.read(path).header["levels"] == ["flag", "flag"]]
+    assert len(flags) == 2
+    for path in flags:
+        said = list(show(path))
+        assert "levels   02: flag  13: flag" in said
+        assert not any(line.startswith("bottom") for line in said)
+
+
 async def test_the_same_league_gives_the_same_bytes(tmp_path):
     one = await played(tmp_path / "one", 1)
     many = await played(tmp_path / "many", 16)

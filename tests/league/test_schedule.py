@@ -78,6 +78,15 @@ def test_boards_give_every_seat_its_turn_to_deal():
     assert all(board.levels[0] == board.levels[1] for board in boards)
 
 
+@pytest.mark.clauses("S0-48", "Q88")
+def test_boards_of_a_ruleset_with_a_flag_go_round_all_levels_and_the_flag():
+    ruleset = resolve("kang_qi")
+    boards = [plan_board(ruleset, SECRETS, i) for i in range(64)]
+    later = Counter((board.dealer, board.levels) for board in boards if not board.first_deal)
+    assert set(later.values()) == {1}
+    assert {levels for _, levels in later} == {(None, None), *((rank, rank) for rank in Rank)}
+
+
 def test_schedule_swaps_the_sides_and_names_every_table_once():
     pairs = list(round_robin(plan(boards=5)))
     assert len(pairs) == plan(boards=5).pair_count == 15

@@ -14,8 +14,7 @@ from chaodipi.engine.trick import winner_index
 from hypothesis import given
 from hypothesis import strategies as st
 
-PRESETS = ("ming_chao", "huanle_2")
-DECK = deck(2)
+PRESETS = ("ming_chao", "kang_qi", "huanle_1", "huanle_2", "huanle_3")
 
 
 @st.composite
@@ -23,7 +22,7 @@ def positions(draw: st.DrawFn) -> tuple[Order, list[Card], list[Card]]:
     """An order, a hand that is rich in one class, and a lead of that class."""
     preset = draw(st.sampled_from(PRESETS))
     order = order_for(resolve(preset), draw(st.sampled_from(Rank)), draw(st.sampled_from(Suit)))
-    cards = draw(st.permutations(DECK))
+    cards = draw(st.permutations(deck(order.ruleset.decks)))
     cls = order.class_of(cards[0])
     of_class, others = order.of_class(cards, cls), [card for card in cards if order.class_of(card) != cls]
     size = draw(st.integers(1, 6))
@@ -86,7 +85,7 @@ def test_forced_cards_are_in_every_follow(position: tuple[Order, list[Card], lis
         assert {card: follows.forced().count(card) for card in set(hand)} == common
 
 
-@given(positions(), st.permutations(DECK))
+@given(positions(), st.permutations(deck(3)))
 def test_a_throw_that_fails_leaves_a_beaten_single_pattern(
     position: tuple[Order, list[Card], list[Card]], cards: list[Card]
 ) -> None:

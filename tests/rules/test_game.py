@@ -22,11 +22,11 @@ def _height(position: Position) -> tuple[int, Rank]:
     return (position.lap, position.level)
 
 
-@pytest.mark.parametrize("preset", ["an_chao", "ming_chao", "huanle_2", "hunan"])
+@pytest.mark.parametrize("preset", ["an_chao", "kang_qi", "ming_chao", "huanle_1", "huanle_2", "huanle_3", "hunan"])
 def test_a_game_is_won_by_winning_a_deal_at_a_as_dealer_side(preset: str) -> None:
     """
     Nobody passes J (ming_chao) or A (an_chao: that of the third lap) without dealing there; dealers rotate by the
-    result (S2b-39, S2b-40).
+    result (S2b-39, S2b-40). In kang_qi winning at A is not enough: the flag must be carried (S0-48 to S0-51).
     """
     seed = random.randrange(2**32)
     print(f"seed {seed}")
@@ -35,7 +35,7 @@ def test_a_game_is_won_by_winning_a_deal_at_a_as_dealer_side(preset: str) -> Non
 
     while game.winner is None:
         assert game.deals < 400
-        cards = list(deck(2))
+        cards = list(deck(game.ruleset.decks))
         rng.shuffle(cards)
         before, first = dict(game.positions), game.dealer is None
         setup = game.setup(cards, Seat(rng.randrange(4)))
@@ -53,10 +53,13 @@ def test_a_game_is_won_by_winning_a_deal_at_a_as_dealer_side(preset: str) -> Non
         assert dealer is not None
         if done.winner is None:
             assert game.dealer == (dealer.partner if done.stage == dealer.side else dealer.next)
+        if deal.view.flag:
+            assert (done.winner == dealer.side) == (done.score < 100)
         if not (done.heaven or done.fall_back):
             assert all(_height(game.positions[side]) >= _height(before[side]) for side in Side)
 
     assert _height(before[game.winner]) == (game.ruleset.laps, Rank.ACE)
+    assert before[game.winner].flag == (game.ruleset.past_ace == "flag")
     assert done is not None
     assert done.stage == game.winner == dealer.side
 
