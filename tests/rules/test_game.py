@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from chaodipi.engine import Deal, Game, Pass, Play, Position, Rank, Seat, Side, deck, resolve
+from chaodipi.engine import Deal, Game, Pass, Play, Position, Rank, Seat, Side, deck, preset_names, resolve
 from chaodipi.engine.actions import Action
 from chaodipi.engine.game import paid_winner
 
@@ -142,3 +142,25 @@ def test_equal_payouts_win_nothing() -> None:
     """Q89: only the higher sum wins."""
     assert paid_winner({Side.SIDE_02: 4, Side.SIDE_13: 4}) is None
     assert paid_winner({Side.SIDE_02: -4, Side.SIDE_13: -3}) == Side.SIDE_13
+
+
+@pytest.mark.clauses("S4-13", "Q92")
+@pytest.mark.parametrize("name", [name for name in preset_names() if resolve(name).dealer_seat == "placing"])
+def test_partners_on_stage_take_turns_to_draw_first(name: str) -> None:
+    """Where placing decides who deals, the first card goes to the partner of who drew it last."""
+    game = Game(resolve(name))
+    rng = random.Random(3)
+    turns = 0
+    while game.winner is None and game.deals < 20:
+        cards = list(deck(game.ruleset.decks))
+        rng.shuffle(cards)
+        setup, stage = game.setup(cards, Seat(rng.randrange(4))), game.stage
+        deal = Deal(setup)
+        while (seat := deal.to_act) is not None:
+            deal.act(seat, _act(deal, seat, rng))
+        game.finish(deal)
+        if game.winner is None and stage is not None and game.stage == stage:
+            assert game.setup(cards).first_drawer == setup.first_drawer.partner
+            turns += 1
+
+    assert turns
