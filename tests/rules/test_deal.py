@@ -8,7 +8,19 @@ from chaodipi.engine.cards import HEART_FIVE, SEATS, Rank, Seat, Side, Suit, dec
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.defaults import default_key
 from chaodipi.engine.errors import MalformedError, RuleError, RulesetError
-from chaodipi.engine.events import BottomTaken, Buried, CardsDrawn, DealEnded, Passed, Phase, ShowKind, Shown, visible
+from chaodipi.engine.events import (
+    Booked,
+    BottomTaken,
+    Buried,
+    CardsDrawn,
+    DealEnded,
+    Passed,
+    Phase,
+    ShowKind,
+    Shown,
+    TrickEnded,
+    visible,
+)
 from chaodipi.engine.ruleset import NOT_PLAYED, preset_names, resolve
 from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
@@ -317,7 +329,7 @@ def random_action(deal, seat, rng):
     if kind in (ActionKind.SHOW, ActionKind.PASS) and ActionKind.PASS in legal.kinds:
         return Pass()
     if kind == ActionKind.BURY:
-        return Bury(tuple(rng.sample(hand, legal.bury_count)))
+        return Bury(tuple(rng.sample(deal.view.can_bury(seat), legal.bury_count)))
     follows = legal.follows
     if follows is None:
         order = deal.view.order
@@ -343,6 +355,18 @@ def partition(deal):
     return sorted(cards)
 
 
+def counted(deal):
+    """The catchers' score before the dig, counted by hand: where there is a floor, no penalty goes below 0 (Q78)."""
+    score = 0
+    for event in deal.events:
+        if isinstance(event, TrickEnded) and event.winner.side != deal.view.dealer.side:
+            score += event.points
+        elif isinstance(event, Booked):
+            floored = deal.ruleset.penalty_floor == "zero" and event.points < 0
+            score = max(0, score + event.points) if floored else score + event.points
+    return score
+
+
 @PRESETS
 @pytest.mark.parametrize("later", [False, True], ids=["first", "later"])
 def test_random_deals(ruleset, later):
@@ -356,6 +380,8 @@ def test_random_deals(ruleset, later):
             dealer = Seat(rng.randrange(4))
             level = Rank(rng.randrange(2, 15))
             options |= {"dealer": dealer, "levels": (level, level), "on_stage": dealer.side}
+            if ruleset.dealer_seat == "placing":
+                options |= {"dealer": None, "first_drawer": dealer}
         deal = new_deal(ruleset, rng, **options)
         everything = sorted(deck(ruleset.decks))
         while not deal.over:
@@ -382,9 +408,9 @@ def test_random_deals(ruleset, later):
             continue
         taken = sum(trick.points for trick in deal.view.tricks)
         assert taken + points_of(deal.view.end.bottom) == ruleset.points_total
-        caught = sum(t.points for t in deal.view.tricks if t.winner.side != deal.view.dealer.side)
-        booked = sum(b.points for b in deal.view.adjustments)
-        assert deal.view.score == caught + booked + deal.view.end.dig_points
+        assert deal.view.score == counted(deal) + deal.view.end.dig_points
+        if later and ruleset.dealer_seat == "placing":
+            assert deal.view.dealer.side == deal.setup.on_stage
         assert sum(len(t.plays[0].cards) for t in deal.view.tricks) == ruleset.hand
 
 

@@ -48,13 +48,12 @@ def random_setup(ruleset: Ruleset, rng: random.Random) -> Setup:
 def random_action(deal: Deal, seat: Seat, rng: random.Random, shows: float = 0.6) -> Action:
     """Some legal action of the seat that is asked; *shows* is how often it shows what it can."""
     legal = deal.legal_actions(seat)
-    hand = deal.view.hand(seat)
     if ActionKind.SHOW in legal.kinds and rng.random() < shows and (choices := legal.shows):
         return rng.choice(choices)
     if ActionKind.PASS in legal.kinds:
         return Pass()
     if ActionKind.BURY in legal.kinds:
-        return Bury(tuple(rng.sample(hand, legal.bury_count)))
+        return Bury(tuple(rng.sample(deal.view.can_bury(seat), legal.bury_count)))
     if legal.follows is not None:
         return Play(_some_follow(deal, seat, rng))
     return Play(_some_lead(deal, seat, rng))

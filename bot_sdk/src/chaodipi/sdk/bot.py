@@ -37,7 +37,7 @@ Cards = tuple[Card, ...]
 def default_action(view: View, seat: Seat) -> Action:
     """What the host does for *seat* if it does not answer (Q122): pass, bury, lead or follow the lowest."""
     if view.phase == Phase.BURY:
-        return Bury(default_bury(view.ruleset, view.level, view.hands[seat], view.ruleset.bottom))
+        return Bury(default_bury(view.ruleset, view.level, view.can_bury(seat), view.ruleset.bottom))
     if view.phase == Phase.LEAD:
         return Play(default_bury(view.ruleset, view.level, view.hands[seat], 1))
     if ActionKind.PLAY in view.allowed_kinds:
@@ -113,6 +113,11 @@ class Decision:
     def hand(self) -> Cards:
         """The own cards: trumps first, then C D H S, in each the strongest first."""
         return self.order.sort(self.view.hands[self.seat])
+
+    @cached_property
+    def can_bury(self) -> Cards:
+        """The own cards that may be buried, in the order of :attr:`hand`: all, but for a placed card (Q113)."""
+        return self.order.sort(self.view.can_bury(self.seat))
 
     @property
     def partner(self) -> Seat:
@@ -262,6 +267,8 @@ class Decision:
         elif isinstance(action, Bury):
             if len(action.cards) != self.card_count:
                 raise RuleError("BURY_COUNT", f"{self.card_count} cards must be buried", ("S0-01",))
+            if Counter(action.cards) - Counter(self.can_bury):
+                raise RuleError("BURY_SHOWN", "the placed card lies on the table", ("Q113",))
         elif self.view.plain_lead:
             check_plain_lead(self.order, action.cards)
         elif self.is_lead:

@@ -152,4 +152,5 @@ def _setup(rules: Ruleset, board: int, seed: int, redeals: int) -> Setup:
         return Setup(rules, tuple(cards), first, levels=(start, start), redeals=redeals)
     place = board // 2 % (14 if rules.past_ace == "flag" else 13)
     level = None if place == 13 else Rank(2 + place)
-    return Setup(rules, tuple(cards), first, first, (level, level), first.side, False, redeals)
+    dealer = None if rules.dealer_seat == "placing" else first
+    return Setup(rules, tuple(cards), first, dealer, (level, level), first.side, False, redeals)

@@ -49,7 +49,7 @@ from chaodipi.engine.lead import LeadResult, check_lead, check_plain_lead
 from chaodipi.engine.legal import LegalActions
 from chaodipi.engine.order import TRUMPS
 from chaodipi.engine.ruleset import Ruleset, check_playable
-from chaodipi.engine.rungs import turned_trump
+from chaodipi.engine.rungs import turned_card
 from chaodipi.engine.scoring import dig_multiplier
 from chaodipi.engine.setup import Setup, check_position, check_setup
 from chaodipi.engine.shapes import shape_of
@@ -251,7 +251,7 @@ class Deal:
         if view.phase == Phase.ENDED:
             raise RuleError("DEAL_OVER", "the deal has ended", ("Q123",))
         if view.phase == Phase.BURY:
-            return Bury(default_bury(self.ruleset, view.level, view.hands[seat], self.ruleset.bottom))
+            return Bury(default_bury(self.ruleset, view.level, view.can_bury(seat), self.ruleset.bottom))
         if view.phase == Phase.LEAD:
             return Play(default_bury(self.ruleset, view.level, view.hands[seat], 1))
         if ActionKind.PLAY in view.allowed_kinds:
@@ -346,9 +346,11 @@ class Deal:
             raise RuleError("BURY_SHOWN", "the led cards lie on the table", ("Q126",))
         self._check_held(seat, cards, ("S0-03", "Q48"))
         count = self.ruleset.bottom
+        satisfying = default_bury(self.ruleset, self.view.level, self.view.can_bury(seat), count)
         if len(cards) != count:
-            satisfying = default_bury(self.ruleset, self.view.level, self.view.hands[seat], count)
             raise RuleError("BURY_COUNT", f"{len(cards)} cards, {count} must be buried", ("S0-01", "S4-23"), satisfying)
+        if Counter(cards) - Counter(self.view.can_bury(seat)):
+            raise RuleError("BURY_SHOWN", "the placed card lies on the table", ("Q113",), satisfying)
 
     def _check_cards(self, seat: Seat, cards: Sequence[Card]) -> LeadResult | None:
         """The result of a lead, or None for a legal follow."""
@@ -409,6 +411,22 @@ class Deal:
         start = len(self.events)
         self._close_window()
         return tuple(self.events[start:])
+
+    def penalise(self, seat: Seat, points: int) -> bool:
+        """
+        Book *points* against the side of *seat* (S3-49, Q78, Q94); False, and nothing is booked, while no side deals.
+
+        For a referee; :class:`chaodipi.engine.referee.Referee` says when.
+        """
+        side = self.setup.on_stage if self.view.dealer is None else self.view.dealer.side
+        if side is None:
+            return False
+        self._emit(Booked("penalty", seat, points if seat.side == side else -points))
+        return True
+
+    def end_by_jump(self, side: Side) -> None:
+        """End the deal unplayed: *side* jumps (S3-56, Q86). For a referee, as :meth:`penalise`."""
+        self._emit(DealEnded("jump", self.view.score, (), 0, 0, None, (), self.view.stake, side))
 
     def _emit(self, event: Event) -> None:
         self.events.append(event)
@@ -531,20 +549,15 @@ class Deal:
         if how in ("redeal", "no_trump") or not self._bottom:
             self._fix(setup.first_drawer if dealer is None else dealer, Suit.NO_TRUMP, (), undeclared=True)
             return
-        trump, count = turned_trump(self._bottom, view.level)
-        if how == "turn_for_dealer" or dealer is None:
-            # The bottom is turned by the seats in turn; who turns the deciding card deals (S4-33 to S4-35).
-            deciding = next((i for i, c in enumerate(self._bottom) if c.rank == view.level and not c.is_joker), None)
-            if deciding is None:
-                faces = [0 if card.is_joker else card.rank for card in self._bottom]
-                deciding, count = faces.index(max(faces)), len(self._bottom)
-            else:
-                count = deciding + 1
-            trump = self._bottom[deciding].suit
+        deciding, count = turned_card(self._bottom, view.level, jokers=how in ("turn", "turn_all"))
+        if how == "turn_for_dealer":
+            # The bottom is turned by the seats in turn; who turns the deciding card deals (S4-35).
             dealer = SEATS[(setup.first_drawer + deciding) & 3]
+        elif dealer is None:
+            dealer = setup.first_drawer  # where placing would have found him (Q91)
         if how == "turn_all":
             count = len(self._bottom)
-        self._fix(dealer, trump, self._bottom[:count], undeclared=True)
+        self._fix(dealer, self._bottom[deciding].suit, self._bottom[:count], undeclared=True)
 
     def _fix(self, dealer: Seat, trump: Suit, turned: tuple[Card, ...], *, undeclared: bool) -> None:
         view = self.view

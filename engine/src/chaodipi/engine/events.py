@@ -258,13 +258,15 @@ class DealEnded:
     The deal is over; public, bottom included (Q112).
 
     Attributes:
-        how: ``played`` or ``redeal`` (nothing else is shown and nothing counts, Q111).
+        how: ``played``; ``redeal`` (nothing else is shown and nothing counts, Q111); or ``jump`` (not
+            played: after a false call or stir the opponents jump, S3-56).
         score: Catchers' score with the dig, not yet floored.
         bottom: The buried cards; empty after a redeal.
         dig_multiplier: 0 where the bottom was kept.
         dig_points: Multiplier times the points in the bottom.
         last_winner, last_play: Winner of the last trick and his cards; None and empty after a redeal.
         stake: Multiplier of the stake, 1 or a power of two (Q47).
+        jumping: The side that jumps, with ``jump`` only.
     """
 
     how: str
@@ -275,6 +277,7 @@ class DealEnded:
     last_winner: Seat | None
     last_play: Cards
     stake: int
+    jumping: Side | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from chaodipi.engine.cards import Card, Rank, Seat, Side
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.ruleset import Ruleset
-from chaodipi.engine.scoring import Position, Settlement, settle
+from chaodipi.engine.scoring import Position, Settlement, settle, settle_jump
 from chaodipi.engine.setup import Setup
 
 __all__ = ["Game", "paid_winner", "settle_deal"]
@@ -16,12 +16,16 @@ __all__ = ["Game", "paid_winner", "settle_deal"]
 
 def settle_deal(deal: Deal, positions: Mapping[Side, Position]) -> Settlement:
     """
-    What *deal*, which was played to its end from *positions*, changes.
+    What *deal*, which has ended from *positions*, changes.
 
     Raises:
-        ValueError: the deal has not been played to its end; the caller's mistake.
+        ValueError: the deal has not ended, or is to be dealt again; the caller's mistake.
     """
     end, dealer = deal.view.end, deal.view.dealer
+    if end is not None and end.jumping is not None:
+        # Ended before there was a dealer: whose level was played, the first drawer stands for.
+        dealer = deal.setup.first_drawer if dealer is None else dealer
+        return settle_jump(deal.ruleset, dealer, end.jumping, positions, score=max(0, end.score), played=False)
     if end is None or end.how != "played" or dealer is None:
         raise ValueError("the deal was not played to its end")
     return settle(
@@ -145,9 +149,10 @@ class Game:
             self.over = True
 
 
-def _next_drawer(deal: Deal, stage: Side) -> Seat | None:
+def _next_drawer(deal: Deal, stage: Side) -> Seat:
     """Where placing decides the dealer: partners on stage draw first in turns, a new stage by rotation (S4-13, Q91)."""
-    drawer, dealer = deal.setup.first_drawer, deal.view.dealer
-    if dealer is None or dealer.side != stage:
-        return None if dealer is None else dealer.next
+    drawer = deal.setup.first_drawer
+    dealer = drawer if deal.view.dealer is None else deal.view.dealer
+    if dealer.side != stage:
+        return dealer.next
     return drawer.partner if drawer.side == stage else dealer.partner

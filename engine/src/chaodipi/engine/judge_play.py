@@ -10,6 +10,7 @@ from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import MalformedError, RuleError
 from chaodipi.engine.events import Booked, Buried, Event, Phase, Played, ShowKind
 from chaodipi.engine.judge_read import Fields, as_cards, read_flag, read_positions, read_ruleset
+from chaodipi.engine.referee import IRREGULARITIES, MODES, Referee, Ruling
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.scoring import Position
 from chaodipi.engine.view import View
@@ -28,11 +29,11 @@ def play_script(fields: Fields) -> Result:
     """Answer op ``play``: build the position, run the actions, report each verdict and the end state."""
     ruleset = read_ruleset(fields)
     deal = _position(fields, ruleset)
-    fields.choice("mode", ("prevent", "penalise"), "prevent")
+    referee = Referee(deal) if fields.choice("mode", MODES, "prevent") == "penalise" else None
     actions = fields.get("actions")
     if not isinstance(actions, list):
         raise MalformedError("FIELD_INVALID", "a list of [seat, kind, cards?, options?]", "actions")
-    results = [_run(deal, entry, ruleset) for entry in actions]
+    results = [_run(deal, entry, ruleset, referee) for entry in actions]
     return {"results": results} | _state(deal)
 
 
@@ -116,44 +117,62 @@ def _standing(value: Any, ruleset: Ruleset) -> tuple[Seat, tuple[Card, ...], Sho
     return standing
 
 
-def _run(deal: Deal, entry: Any, ruleset: Ruleset) -> Result:
-    """Run one line of the script; refused actions change nothing."""
+def _run(deal: Deal, entry: Any, ruleset: Ruleset, referee: Referee | None) -> Result:
+    """Run one line of the script; refused actions change nothing, but for what a referee books."""
     if not isinstance(entry, list) or not entry:
         raise MalformedError("FIELD_INVALID", '[seat, kind, cards?, options?] or ["close"]', "actions")
     try:
         if entry == ["close"]:
-            return _accepted(_close(deal))
-        seat, action = _action(deal, entry, ruleset)
+            return _accepted(_close(deal, referee))
+        seat, action = _action(deal, entry, ruleset, stirring=referee is not None and referee.uncounted)
         if isinstance(action, Bury) and deal.phase == Phase.DECLARE:
             # The dealer's burying closes the window by itself, if it is his and legal: try it on a copy.
             trial = copy.deepcopy(deal)
             _close(trial)
             _check_cards(trial, seat, action)
-            trial.check(seat, action)
-            _close(deal)
-        _check_cards(deal, seat, action)
+            if referee is None or trial.to_act != seat:
+                trial.check(seat, action)
+            _close(deal, referee)
+        _check_cards(deal, seat, action, refereed=referee is not None)
         if action is None:
             action = Pass() if deal.phase == Phase.DECLARE else deal.default_action(seat)
+        if referee is not None:
+            return _ruled(referee.act(seat, action), deal, told=entry[1] == "timeout")
         return _accepted(deal.act(seat, action), told=entry[1] == "timeout")
     except RuleError as error:
         return {"accepted": False, "reason": error.reason, "clauses": list(error.clauses)}
 
 
-def _close(deal: Deal) -> tuple[Event, ...]:
+def _ruled(ruling: Ruling, deal: Deal, told: bool) -> Result:
+    """What a referee made of an action: refused ones may have booked something all the same."""
+    result = _accepted(ruling.events, told)
+    if ruling.refused is None:
+        return result
+    clauses = list(ruling.refused.clauses)
+    if ruling.offence is not None:
+        table = IRREGULARITIES[deal.ruleset.irregularities]
+        clauses += [clause for clause in table[ruling.offence].clauses if clause not in clauses]
+    return result | {"accepted": False, "reason": ruling.refused.reason, "clauses": clauses}
+
+
+def _close(deal: Deal, referee: Referee | None = None) -> tuple[Event, ...]:
     """Close the window; a position that does not say what an undeclared deal needs is malformed."""
     if deal.view.flag and deal.phase == Phase.LEAD and not deal.view.tricks:
         return ()  # a flag deal has no window
     setup, undeclared = deal.setup, deal.phase == Phase.DECLARE and deal.view.standing is None
-    if undeclared and not setup.first_deal and setup.dealer is None:
+    placing = deal.ruleset.dealer_seat == "placing"
+    if undeclared and not setup.first_deal and setup.dealer is None and not placing:
         raise MalformedError("FIELD_MISSING", "a later deal has a dealer", "dealer")
-    return deal.close()
+    return deal.close() if referee is None else referee.close()
 
 
-def _check_cards(deal: Deal, seat: Seat, action: Action | None) -> None:
-    """Whose turn it is, and whether the given hand can do it at all."""
+def _check_cards(deal: Deal, seat: Seat, action: Action | None, *, refereed: bool = False) -> None:
+    """Whose turn it is, and whether the given hand can do it at all; *refereed*: also if it is not its turn."""
     if deal.to_act is not None and deal.to_act != seat:
         if action is None:
             raise RuleError("NOT_YOUR_TURN", f"seat {deal.to_act} is asked", ("S0-20", "S1-25"))
+        if refereed and isinstance(action, Play) and deal.view.hand(seat):
+            Fields.check_held(action.cards, deal.view.hand(seat))
         return
     hand = deal.view.hand(seat)
     lead = deal.view.lead
@@ -166,8 +185,14 @@ def _check_cards(deal: Deal, seat: Seat, action: Action | None) -> None:
         Fields.check_held(action.cards, [*hand, *(led if isinstance(action, Bury) else ())])
 
 
-def _action(deal: Deal, entry: Sequence[Any], ruleset: Ruleset) -> tuple[Seat, Action | None]:
-    """The seat and its action; None stands for a time-out. A RuleError for a kind that is not its phase's."""
+def _action(
+    deal: Deal, entry: Sequence[Any], ruleset: Ruleset, *, stirring: bool = False
+) -> tuple[Seat, Action | None]:
+    """
+    The seat and its action; None stands for a time-out. A RuleError for a kind that is not its phase's.
+
+    *stirring*: a stir may be tried though the burying is not over, because nobody has counted the bottom.
+    """
     if len(entry) < 2 or len(entry) > 4:
         raise MalformedError("FIELD_INVALID", "[seat, kind, cards?, options?]", "actions")
     seat, kind = Fields.as_seat(entry[0], "actions"), entry[1]
@@ -188,7 +213,8 @@ def _action(deal: Deal, entry: Sequence[Any], ruleset: Ruleset) -> tuple[Seat, A
     if kind in ("bury", "play"):
         options.refuse_unknown()
         return seat, Bury(cards) if kind == "bury" else Play(cards)
-    if deal.phase not in _WHEN[kind] or deal.view.bottom_size == 0:
+    in_phase = deal.phase in _WHEN[kind] or (stirring and kind == "stir")
+    if not in_phase or deal.view.bottom_size == 0:
         raise _out_of_phase(deal, kind)
     named = Suit.parse(options.text("named")) if options.has("named") else None
     show = Show(cards, named, options.flag("looking_back"))
@@ -264,5 +290,5 @@ def _state(deal: Deal) -> Result:
         "stake": view.stake,
         "redeal": end is not None and end.how == "redeal",
         "barred": sorted(int(seat) for seat in view.barred),
-        "end": None if end is None else {"how": end.how, "side": None},
+        "end": None if end is None else {"how": end.how, "side": None if end.jumping is None else end.jumping.text},
     }

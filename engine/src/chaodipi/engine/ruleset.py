@@ -90,9 +90,9 @@ KEYS: dict[str, Key] = {
         "nobody declares, first deal", ("redeal", "turn_for_dealer"), clauses=("S0-05", "S4-35", "Q24")
     ),
     "no_declare_later": Key(
-        "nobody declares, later deal",
-        ("turn", "turn_all", "no_trump", "redeal"),
-        clauses=("S0-06", "S2b-19", "S2a-20", "S2a-52", "Q25", "Q26"),
+        "nobody declares, later deal: turn the bottom to a level card or joker, to a level card, or all of it",
+        ("turn", "turn_level", "turn_all", "no_trump", "redeal"),
+        clauses=("S0-06", "S2b-19", "S2a-20", "S2a-52", "S4-33", "S4-34", "Q25", "Q26"),
     ),
     "min_trumps_to_call": Key(
         "trumps needed to call or stir a suit", kind=int, low=0, high=10, clauses=("S2a-40", "Q97", "Q128")
@@ -388,13 +388,8 @@ def _check_dark(r: Ruleset) -> None:
         )
 
 
-NOT_PLAYED: dict[str, tuple[Any, ...]] = {
-    "overcall": ("dark_pair", "correction"),
-    "dealer_seat": ("placing",),
-    "no_declare_first": ("turn_for_dealer",),
-    "irregularities": ("dark", "timed"),
-}
-"""Values that have their place in a ruleset but no rules in the engine yet."""
+NOT_PLAYED: dict[str, tuple[Any, ...]] = {}
+"""Values that have their place in a ruleset but no rules in the engine yet; none at present."""
 
 
 def check_playable(ruleset: Ruleset) -> None:

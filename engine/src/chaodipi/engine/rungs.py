@@ -10,7 +10,7 @@ from chaodipi.engine.cards import HEART_FIVE, Card, Rank, Suit
 from chaodipi.engine.errors import RuleError
 from chaodipi.engine.ruleset import Ruleset
 
-__all__ = ["LOOKING_BACK", "is_higher", "leaves_trump_open", "read_showing", "rung_index", "turned_trump"]
+__all__ = ["LOOKING_BACK", "is_higher", "leaves_trump_open", "read_showing", "rung_index", "turned_card"]
 
 LOOKING_BACK = "looking_back"
 _FREE = frozenset({"H5", "three_jokers", "four_jokers"})
@@ -99,14 +99,16 @@ def is_higher(ruleset: Ruleset, rung: str, standing: str) -> bool:
     return rung_index(ruleset, rung) > rung_index(ruleset, standing)
 
 
-def turned_trump(bottom: Sequence[Card], level: Rank | None) -> tuple[Suit, int]:
+def turned_card(bottom: Sequence[Card], level: Rank | None, *, jokers: bool) -> tuple[int, int]:
     """
-    Trump of an undeclared deal, and how many cards of *bottom* are turned for it (S0-06, S4-34, Q25, Q112).
+    Which card of a turned *bottom* decides the trump, counted from 0, and how many are turned for it.
 
-    The first level card or joker decides; else the highest face, the earliest of equals, after
-    all were turned. The heart five is an ordinary five here.
+    The first level card, where *jokers* count the first level card or joker (S0-06, S4-33); else
+    the highest face, jokers left out, the earliest of equals, after all were turned (S4-34, Q25,
+    Q112). The heart five is an ordinary five here.
     """
     for index, card in enumerate(bottom):
-        if card.is_joker or _is_level(card, level):
-            return card.suit, index + 1
-    return max(bottom, key=lambda card: card.rank).suit, len(bottom)
+        if _is_level(card, level) or (jokers and card.is_joker):
+            return index, index + 1
+    faces = [0 if card.is_joker else int(card.rank) for card in bottom]
+    return faces.index(max(faces)), len(bottom)

@@ -233,9 +233,10 @@ def _settle_levels(
         if score == 0 or (dug and table_score >= ruleset.stage):
             return _moved(ruleset, dealer, score, on_stage, positions, positions, winner=on_stage)
     elif ruleset.jump and (score == 0 or score >= JUMP_SCORE):
-        return settle_jump(ruleset, dealer, on_stage, positions, score)
+        return settle_jump(ruleset, dealer, on_stage, positions, score=score)
 
-    after = {side: _released(ruleset, positions[side]) if side == dealers else positions[side] for side in Side}
+    after = dict(positions)
+    after[dealers] = _released(ruleset, positions[dealers])
     steps = level_steps(ruleset, score, flag)[0 if on_stage == dealers else 1]
     climbed = _climb(ruleset, after[on_stage], steps, as_dealer=on_stage == dealers)
     after[on_stage] = climbed.position
@@ -251,16 +252,24 @@ def _settle_levels(
 
 
 def settle_jump(
-    ruleset: Ruleset, dealer: Seat, side: Side, positions: Mapping[Side, Position], score: int = 0
+    ruleset: Ruleset,
+    dealer: Seat,
+    side: Side,
+    positions: Mapping[Side, Position],
+    *,
+    score: int = 0,
+    played: bool = True,
 ) -> Settlement:
     """
     *side* jumps (跳级) to A, which it must still win; at J, Q, K or A it wins the game (S3-19 to S3-22, Q85).
 
     The level of the deal, the dealer side's, counts. Also what follows a false call or stir, for the
-    offender's opponents (S3-56, Q86).
+    offender's opponents (S3-56, Q86); the deal is not *played* then and releases no level.
     """
     level = positions[dealer.side].level
-    after = {each: _released(ruleset, positions[each]) if each == dealer.side else positions[each] for each in Side}
+    after = dict(positions)
+    if played:
+        after[dealer.side] = _released(ruleset, positions[dealer.side])
     after[side] = _at_last_ace(ruleset, after[side])
     winner = side if level >= Rank.JACK else None
     return _moved(ruleset, dealer, score, side, positions, after, winner=winner, jump=True)

@@ -52,7 +52,7 @@ def _decide(view: View, seat: Seat, show: Show) -> Result:
     if view.phase != Phase.DECLARE:
         kind = _check_stir(view, seat, show, rung)
     elif not view.shown:
-        kind = _check_first(view, rung)
+        kind = _check_first(view, seat, rung)
     elif rung == LOOKING_BACK:
         kind = _check_looking_back(view, seat, show)
     else:
@@ -134,11 +134,13 @@ def _check_held(view: View, seat: Seat, show: Show) -> None:
         raise RuleError("NOT_YOUR_CARDS", f"not in the hand: {cards}", ("Q113",))
 
 
-def _check_first(view: View, rung: str) -> ShowKind:
-    """The first showing of a deal (S0-12, S2b-16, S4-15, Q20)."""
+def _check_first(view: View, seat: Seat, rung: str) -> ShowKind:
+    """The first showing of a deal (S0-12, S2b-16, S4-15, Q20, Q104)."""
     allowed = view.ruleset.first_showing
     if rung == LOOKING_BACK:
         raise RuleError("LOOKING_BACK_NOT_ALLOWED", "nobody has declared yet", ("S0-32", "Q27"))
+    if view.ruleset.overcall == "correction" and not view.first_deal and rung != "single" and _on_stage(view, seat):
+        return ShowKind.OVERCALL  # a direct correction: nothing was placed before it
     if allowed == "single" and rung != "single":
         raise RuleError("NOT_A_SHOWING", "the first showing is exactly one level card", ("S4-15", "S3-09", "Q20"))
     if allowed == "single_or_pair" and rung not in ("single", "C", "D", "H", "S"):
@@ -226,10 +228,65 @@ def _check_jokers(view: View, seat: Seat, show: Show, rung: str) -> ShowKind:
     return ShowKind.OVERCALL
 
 
+def _check_dark_pair(view: View, seat: Seat, show: Show, rung: str) -> ShowKind:
+    """
+    A pair over the one dark call; in later deals by the dealer only, if he is not the caller (S3-08 to S3-10, Q29).
+    """
+    if view.first_deal:
+        return _check_pair_of_first_deal(view, seat, rung)
+    clauses = ("S3-08", "S4-21", "Q29")
+    if seat != view.dealer or seat == view.shown[0].seat:
+        raise RuleError("NOT_ALLOWED_TO_SHOW", "only a dealer who is not the caller overcalls", clauses)
+    if len(view.shown) > 1:
+        raise RuleError("OVERCALL_CLOSED", "the dealer has overcalled", clauses)
+    if rung == "single":
+        raise _too_weak(rung, "single", ("S3-08", "S4-16", "Q21"))
+    return ShowKind.OVERCALL
+
+
+def _check_correction(view: View, seat: Seat, show: Show, rung: str) -> ShowKind:
+    """
+    A correction of the placed trump (正主): in later deals one, by a player on stage who did not place it
+    (S4-16, S4-20 to S4-22, Q31, Q104).
+    """
+    if view.first_deal:
+        return _check_pair_of_first_deal(view, seat, rung)
+    clauses = ("S4-20", "S4-21", "S4-22", "Q31", "Q104")
+    if any(showing.kind is ShowKind.OVERCALL for showing in view.shown):
+        raise RuleError("OVERCALL_CLOSED", "the trump was corrected already", clauses)
+    if seat == view.shown[0].seat:
+        raise RuleError("NOT_ALLOWED_TO_SHOW", "nobody corrects what he placed himself", clauses)
+    if not _on_stage(view, seat):
+        raise RuleError("NOT_ALLOWED_TO_SHOW", "only players on stage correct the trump", clauses)
+    if rung == "single":
+        raise _too_weak(rung, "single", ("S4-22", "Q21"))
+    return ShowKind.OVERCALL
+
+
+def _check_pair_of_first_deal(view: View, seat: Seat, rung: str) -> ShowKind:
+    """In a first deal anybody but the caller may overcall with a pair of level cards, again and again; no jokers."""
+    clauses = ("S3-10", "S4-16", "S4-17", "S4-20", "Q29", "Q31")
+    if seat in (view.shown[0].seat, view.shown[-1].seat):
+        raise RuleError("NOT_ALLOWED_TO_SHOW", "nobody overcalls himself, and the caller does not overcall", clauses)
+    if rung in _JOKER_RUNGS:
+        raise RuleError("NOT_A_SHOWING", "in a first deal only a pair of level cards overcalls", clauses)
+    if rung == "single":
+        raise _too_weak(rung, "single", ("S3-10", "S4-16", "Q21"))
+    return ShowKind.OVERCALL
+
+
+def _on_stage(view: View, seat: Seat) -> bool:
+    """Whether *seat* is of the side whose level is played."""
+    side = view.on_stage if view.on_stage is not None or view.dealer is None else view.dealer.side
+    return side == seat.side
+
+
 _OVERCALLS: dict[str, Callable[[View, Seat, Show, str], ShowKind]] = {
     "ladder": _check_ladder,
     "four_modes": _check_four_modes,
     "jokers": _check_jokers,
+    "dark_pair": _check_dark_pair,
+    "correction": _check_correction,
 }
 """One row for each value of ``ruleset.overcall`` that is played; ``NOT_PLAYED`` in the ruleset refuses the rest."""
 
@@ -252,7 +309,19 @@ def _check_stir(view: View, seat: Seat, show: Show, rung: str) -> ShowKind:
         raise _too_weak(rung, below, ("S0-21", "S2b-21", "S2b-22", "Q21"))
     if rung == "single":
         raise _too_weak(rung, "single", ("S0-21", "S3-02", "Q21"))
+    _check_placed(view, seat, show)
     return kind
+
+
+def _check_placed(view: View, seat: Seat, show: Show) -> None:
+    """The placed card is made a pair after another stir only, whoever has corrected it since (S4-30, Q115)."""
+    placed = view.declaration
+    if view.ruleset.overcall != "correction" or placed is None or placed.seat != seat or view.stirs_from:
+        return
+    if placed.cards[0] in show.cards:
+        raise RuleError(
+            "NOT_ALLOWED_TO_SHOW", "the placed card is completed after somebody has stirred", ("S4-30", "Q115")
+        )
 
 
 def _check_once(view: View, show: Show, kind: ShowKind) -> None:

@@ -274,6 +274,18 @@ class View:
     def _has_played(self, seat: Seat) -> bool:
         return any(play.seat == seat for play in self.trick)
 
+    def can_bury(self, seat: Seat) -> tuple[Card, ...]:
+        """
+        Cards of *seat* that may be buried, sorted by value; KeyError where the viewer does not know them.
+
+        All of the hand (Q48), but for a placed card: it lies on the table until the reveal (Q113).
+        """
+        hand = list(self.hands[seat])
+        placed = self.declaration
+        if self.ruleset.overcall == "correction" and not self.revealed and placed is not None and placed.seat == seat:
+            hand.remove(placed.cards[0])
+        return tuple(hand)
+
     def hand(self, seat: Seat) -> tuple[Card, ...]:
         """Cards of *seat*, sorted by value; KeyError where the viewer does not know them."""
         return tuple(self.hands[seat])
@@ -431,7 +443,9 @@ class View:
     def _buried(self, event: Buried) -> None:
         self._take_from_hand(event.seat, event.cards)
         self.hand_sizes[event.seat] -= event.count
-        self.bottom = tuple(sorted(event.cards)) if event.cards else None
+        # Where nobody may look again, the burier has to remember what he buried (S4-24, Q48).
+        shown = bool(event.cards) and (self.ruleset.look_again or self.seat is None)
+        self.bottom = tuple(sorted(event.cards)) if shown else None
         self.bottom_owner = event.seat
         if not self.trick:
             self._ask_for_stirs()

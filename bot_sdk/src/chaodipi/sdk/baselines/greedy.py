@@ -13,7 +13,7 @@ class GreedyBot(Bot):
         return shows[0] if shows and not decision.view.shown else decision.pass_()
 
     def bury(self, decision: Decision) -> Action:
-        return decision.bury(sorted(decision.hand, key=decision.cost)[: decision.card_count])
+        return decision.bury(sorted(decision.can_bury, key=decision.cost)[: decision.card_count])
 
     def play(self, decision: Decision) -> Action:
         if decision.is_lead:

@@ -30,7 +30,7 @@ class RandomBot(Bot):
         return rng.choice(shows) if shows and rng.random() < 1 / 3 else decision.pass_()
 
     def bury(self, decision: Decision) -> Action:
-        return decision.bury(self._rng(decision).sample(decision.hand, decision.card_count))
+        return decision.bury(self._rng(decision).sample(decision.can_bury, decision.card_count))
 
     def play(self, decision: Decision) -> Action:
         rng = self._rng(decision)

@@ -189,14 +189,14 @@ class RulesBot(Bot):
         count = decision.card_count
         order = order_for(decision.ruleset, decision.level, self._expected_trump(decision) or Suit.NO_TRUMP)
         costs = self._bury_costs(decision, order)
-        suits = [list(order.of_class(decision.hand, cls)) for cls in SUITS]
+        suits = [list(order.of_class(decision.can_bury, cls)) for cls in SUITS]
         best: tuple[float, list[Card]] | None = None
         for size in range(4):
             for emptied in combinations([cards for cards in suits if 0 < len(cards) <= count], size):
                 chosen = [card for cards in emptied for card in cards]
                 if len(chosen) > count:
                     continue
-                rest = Counter(decision.hand)
+                rest = Counter(decision.can_bury)
                 rest.subtract(chosen)
                 fill = sorted(rest.elements(), key=lambda card: (costs[card], card))[: count - len(chosen)]
                 whole = chosen + fill

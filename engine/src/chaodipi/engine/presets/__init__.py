@@ -10,6 +10,8 @@ from chaodipi.engine.presets import (
     in_play,
     kang_qi,
     ming_chao,
+    t_dark,
+    t_timed,
 )
 
 PRESETS = {
@@ -22,4 +24,6 @@ PRESETS = {
     "in_play": in_play.VALUES,
     "kang_qi": kang_qi.VALUES,
     "ming_chao": ming_chao.VALUES,
+    "t_dark": t_dark.VALUES,
+    "t_timed": t_timed.VALUES,
 }

@@ -244,7 +244,7 @@ def legal_of(machine: TableMachine, seat: Seat) -> Legal:
     if deal.phase in (Phase.DECLARE, Phase.STIR):
         return Legal(legal.shows, ActionKind.PASS in legal.kinds, ActionKind.SHOW, (), True)
     if deal.phase == Phase.BURY:
-        count = legal.bury_count
+        count, hand = legal.bury_count, deal.view.can_bury(seat)
         return Legal((), False, ActionKind.BURY, (ChoiceSet(pool=hand, choose_min=count, choose_max=count),), True)
     if deal.phase == Phase.FOLLOW:
         sets = () if legal.follows is None else tuple(legal.follows.choice_sets())
