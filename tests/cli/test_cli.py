@@ -66,6 +66,19 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments, message):
     assert re.fullmatch(f"chaodipi: {message}\n", done.stderr)
 
 
+def test_a_league_is_hosted_with_a_referee_and_its_own_clock_if_it_says_so(tmp_path):
+    """By default breaches are prevented, and the limits not given are the ruleset's."""
+    path = tmp_path / "league.toml"
+    path.write_text(LEAGUE)
+    plain = load_league(path)
+    path.write_text(LEAGUE.replace("stage = 100", "bury_s = 30").replace("boards = 2", 'boards = 2\nmode = "penalise"'))
+    strict = load_league(path)
+
+    assert (plain.mode, plain.time.play_ms, plain.time.bury_ms) == ("prevent", 900, 90_000)
+    assert (strict.mode, strict.time.play_ms, strict.time.bury_ms) == ("penalise", 900, 30_000)
+    assert plain.digest != strict.digest
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -73,6 +86,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments, message):
         ("boards = 2", "bords = 2", ":3: unknown key 'bords'; known: name, ruleset"),
         ("boards = 2", 'boards = "2"', ":3: boards = '2': a whole number expected"),
         ("boards = 2", "boards = 0", ":3: boards = 0: 1 or more"),
+        ("boards = 2", 'mode = "strict"', ":3: mode = 'strict': one of prevent, penalise"),
         ("[overrides]\nstage = 100", "[limits]\nmemory = 1", ":7: unknown key 'memory' in [limits]; known: cpu_s"),
         ("[overrides]\nstage = 100", "[limits]\ncpu_s = -1", ":7: cpu_s = -1 in [limits]: 0 (none) or more"),
         ("ming_chao", "ming", ":2: unknown preset 'ming'"),

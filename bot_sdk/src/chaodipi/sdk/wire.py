@@ -308,6 +308,13 @@ def _returned(event: CardsReturned) -> seat_pb2.CardsReturned:
     return seat_pb2.CardsReturned(stirrer=seat_to_wire(event.stirrer), returned=returned)
 
 
+_DEAL_ENDS = {
+    "played": seat_pb2.DEAL_END_PLAYED,
+    "redeal": seat_pb2.DEAL_END_REDEAL,
+    "jump": seat_pb2.DEAL_END_JUMP,
+}
+
+
 def _deal_ended(
     event: DealEnded,
     deal: int,
@@ -323,7 +330,7 @@ def _deal_ended(
         dig_multiplier=event.dig_multiplier,
         stake=event.stake,
         bookings=[_booked(booking) for booking in bookings],
-        how=seat_pb2.DEAL_END_PLAYED if event.how == "played" else seat_pb2.DEAL_END_REDEAL,
+        how=_DEAL_ENDS[event.how],
         dig_points=event.dig_points,
     )
     if settlement is None or dealer is None:
@@ -454,6 +461,8 @@ def _read_ended(m: seat_pb2.DealEnded, view: View) -> Event:
     bottom = cards_from_wire(m.bottom)
     if m.how == seat_pb2.DEAL_END_REDEAL:
         return DealEnded("redeal", m.score, bottom, 0, 0, None, (), m.stake or 1)
+    if m.how == seat_pb2.DEAL_END_JUMP:
+        return DealEnded("jump", m.score, bottom, 0, 0, None, (), m.stake or 1, side_from_wire(m.winner))
     last = view.tricks[-1] if view.tricks else None
     winner = None if last is None else last.winner
     play = next((p.cards for p in last.plays if p.seat == winner), ()) if last is not None else ()

@@ -11,7 +11,12 @@ from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.scoring import Position, Settlement, settle, settle_jump
 from chaodipi.engine.setup import Setup
 
-__all__ = ["Game", "paid_winner", "settle_deal"]
+__all__ = ["Game", "dealer_of", "paid_winner", "settle_deal"]
+
+
+def dealer_of(deal: Deal) -> Seat:
+    """The dealer; for a deal that ended before there was one the first drawer, in whose place his rotation goes on."""
+    return deal.setup.first_drawer if deal.view.dealer is None else deal.view.dealer
 
 
 def settle_deal(deal: Deal, positions: Mapping[Side, Position]) -> Settlement:
@@ -21,12 +26,10 @@ def settle_deal(deal: Deal, positions: Mapping[Side, Position]) -> Settlement:
     Raises:
         ValueError: the deal has not ended, or is to be dealt again; the caller's mistake.
     """
-    end, dealer = deal.view.end, deal.view.dealer
+    end, dealer = deal.view.end, dealer_of(deal)
     if end is not None and end.jumping is not None:
-        # Ended before there was a dealer: whose level was played, the first drawer stands for.
-        dealer = deal.setup.first_drawer if dealer is None else dealer
         return settle_jump(deal.ruleset, dealer, end.jumping, positions, score=max(0, end.score), played=False)
-    if end is None or end.how != "played" or dealer is None:
+    if end is None or end.how != "played":
         raise ValueError("the deal was not played to its end")
     return settle(
         deal.ruleset,
@@ -151,8 +154,7 @@ class Game:
 
 def _next_drawer(deal: Deal, stage: Side) -> Seat:
     """Where placing decides the dealer: partners on stage draw first in turns, a new stage by rotation (S4-13, Q91)."""
-    drawer = deal.setup.first_drawer
-    dealer = drawer if deal.view.dealer is None else deal.view.dealer
+    drawer, dealer = deal.setup.first_drawer, dealer_of(deal)
     if dealer.side != stage:
         return dealer.next
     return drawer.partner if drawer.side == stage else dealer.partner

@@ -334,7 +334,7 @@ class View:
             "tricks_left": self.tricks_left,
             "end": None
             if end is None
-            else [end.how, end.score, format_cards(end.bottom), end.dig_multiplier, end.dig_points],
+            else [end.how, end.score, format_cards(end.bottom), end.dig_multiplier, end.dig_points, end.jumping],
         }
 
     def __eq__(self, other: object) -> bool:

@@ -134,7 +134,7 @@ class _DealEndEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DealEnd.Value
     DEAL_END_REDEAL: _DealEnd.ValueType  # 2
     """Nobody declared: dealt again under the same number, and nothing counts."""
     DEAL_END_JUMP: _DealEnd.ValueType  # 3
-    """A sweep or a score ended it at once."""
+    """Not played: after a false call or stir the other side jumped to A; levels count, points do not."""
     DEAL_END_VOID: _DealEnd.ValueType  # 4
     """Declared void; nothing counts."""
 
@@ -147,7 +147,7 @@ DEAL_END_PLAYED: DealEnd.ValueType  # 1
 DEAL_END_REDEAL: DealEnd.ValueType  # 2
 """Nobody declared: dealt again under the same number, and nothing counts."""
 DEAL_END_JUMP: DealEnd.ValueType  # 3
-"""A sweep or a score ended it at once."""
+"""Not played: after a false call or stir the other side jumped to A; levels count, points do not."""
 DEAL_END_VOID: DealEnd.ValueType  # 4
 """Declared void; nothing counts."""
 Global___DealEnd: _TypeAlias = DealEnd  # noqa: Y015

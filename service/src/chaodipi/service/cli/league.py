@@ -70,7 +70,8 @@ def run_league(console: Console, path: Path, out: Path, listen: str, metrics_por
 
 def _plan(league: LeagueFile, secrets: Secrets) -> Plan:
     return Plan(
-        league.name, league.ruleset, league.entries, league.boards, secrets, league.time, league.shared_boards
+        league.name, league.ruleset, league.entries, league.boards, secrets,
+        league.time, league.shared_boards, league.mode,
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from chaodipi.engine.cards import SEATS, Seat, Side
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import EngineError, RuleError
 from chaodipi.engine.events import (
+    Booked,
     Buried,
     DealEnded,
     DealStarted,
@@ -28,7 +29,8 @@ from chaodipi.engine.events import (
     WindowClosed,
     visible,
 )
-from chaodipi.engine.game import settle_deal
+from chaodipi.engine.game import dealer_of, settle_deal
+from chaodipi.engine.referee import Referee
 from chaodipi.engine.scoring import Settlement
 from chaodipi.service.match.messages import (
     Decision,
@@ -74,7 +76,7 @@ class TableMachine:
         self._seats = {seat: SeatState(spec.time) for seat in SEATS}
         self._redeals = 0
         # Dealt at once, so that a bad setup shows before anybody waits for it.
-        self._deal = Deal(spec.setup(0))
+        self._deal, self._referee = self._dealt()
         self._taken = 0
         self._started = False
         self._ready_deadline_ms = now_ms + spec.time.ready_ms
@@ -145,6 +147,7 @@ class TableMachine:
                 metadata["clauses"] = " ".join(error.clauses)
                 if error.satisfying:
                     metadata["satisfying"] = " ".join(card.text for card in error.satisfying)
+                metadata |= self._penalised(asked, action, now)
             self._refuse(asked, fault, error.reason, error.message, metadata, now)
             return
         # The verdict is queued before what the action leads to, and says what its decision cost.
@@ -309,19 +312,44 @@ class TableMachine:
         seat, decision = asked.seat, asked.decision
         clock = self._seats[seat].clock
         why = (reason, message, metadata)
-        if left > 0:
+        if left > 0 and not self._deal.over:
             charged, bank = clock.charged(now), clock.bank_left(now)
             self._out.append(Verdict(seat, decision, VerdictStatus.RETRY, charged, *why, None, left, bank))
             self._flush(seat, self._request(asked, now))
             return
-        action = None if self._is_last_fault(seat) else self._deal.default_action(seat)
+        # Where a referee has ended the deal, or the table is forfeited now, nothing is played in the seat's place.
+        ended = self._deal.over or self._is_last_fault(seat)
+        action = None if ended else self._deal.default_action(seat)
         charged, think = self._stop_clock(asked, now)
         self._out.append(Verdict(seat, decision, VerdictStatus.REPLACED, charged, *why, action, 0, clock.bank_ms))
-        self._fault(seat, fault)
+        forfeited = self._fault(seat, fault)
         if action is not None:
             self._close(asked, action, charged, think, now, fault=fault)
+        elif not forfeited:
+            self._open = None
+            self._advance(now)
+
+    def _penalised(self, asked: Asked, action: Action, now: int) -> dict[str, str]:
+        """Have the referee, if there is one, book the refused *action*; what the verdict says of it."""
+        if self._referee is None:
+            return {}
+        ruling = self._referee.act(asked.seat, action)
+        if ruling.offence is None:
+            return {}
+        think = self._seats[asked.seat].clock.think(now)
+        fault = "illegal" if self._deal.over else ""
+        self._records.append(DecisionRecord(asked.seat, action, self._redeals, think, fault=fault, refused=True))
+        self._publish(None)
+        booked = sum(event.points for event in ruling.events if isinstance(event, Booked))
+        penalty = "jump" if self._deal.over else "warning" if ruling.warned else str(booked)
+        return {"offence": ruling.offence.value, "penalty": penalty}
 
     # ---- play
+
+    def _dealt(self) -> tuple[Deal, Referee | None]:
+        """The deal of the present shuffle, with a referee where breaches are penalised."""
+        deal = Deal(self.spec.setup(self._redeals))
+        return deal, Referee(deal) if self.spec.mode == "penalise" else None
 
     def _start(self, now: int) -> None:
         self._started = True
@@ -341,7 +369,10 @@ class TableMachine:
         self._advance(now)
 
     def _act(self, seat: Seat, action: Action, think_ms: int, *, by_host: bool, fault: str) -> None:
-        self._deal.act(seat, action)
+        if self._referee is None:
+            self._deal.act(seat, action)
+        else:
+            self._referee.act(seat, action)
         self._records.append(DecisionRecord(seat, action, self._redeals, think_ms, by_host, fault))
         self._publish(seat if by_host else None)
 
@@ -414,7 +445,7 @@ class TableMachine:
 
     def _published_end(self, event: DealEnded) -> None:
         if event.how != "redeal":  # that a deal is dealt again, the next start says
-            self._outcome = outcome = self._settle(event)
+            self._outcome = outcome = self._settle()
             for state in self._seats.values():
                 state.history.append(Numbered(len(state.history) + 1, event, outcome=outcome))
         self._flush_all()
@@ -435,24 +466,23 @@ class TableMachine:
 
     # ---- the end
 
-    def _settle(self, end: DealEnded) -> Outcome:
+    def _settle(self) -> Outcome:
         deal = self._deal
-        dealer = deal.view.dealer
-        assert dealer is not None
         settlement = settle_deal(deal, {side: deal.setup.position(side) for side in Side})
-        return Outcome(settlement, dealer, tuple(deal.view.adjustments))
+        return Outcome(settlement, dealer_of(deal), tuple(deal.view.adjustments))
 
     def _end_deal(self) -> None:
         deal = self._deal
         outcome = self._outcome
         if outcome is not None:
-            self._finish("played", outcome.settlement.score, outcome.dealer, outcome.settlement)
+            how = "jump" if deal.view.end is not None and deal.view.end.jumping is not None else "played"
+            self._finish(how, outcome.settlement.score, outcome.dealer, outcome.settlement)
             return
         self._redeals += 1
         if self._redeals > deal.ruleset.redeal_cap:
             self._finish("no_declaration", 0, None, None)
             return
-        self._deal = Deal(self.spec.setup(self._redeals))
+        self._deal, self._referee = self._dealt()
         self._taken = 0
 
     def _is_last_fault(self, seat: Seat) -> bool:

@@ -22,6 +22,7 @@ class TableSpec:
         table_id: Deterministic and unique, for example ``league/0003/a-b/1``; the key of its result.
         setup: The board's setup after *redeals* redeals (0, 1, …); pure, so a replay gets the same.
         bots: The bot at each seat, 0…3.
+        mode: How breaches are met: ``prevent``, they are refused; ``penalise``, a referee books them as well (Q94).
         board_commitment: SHA-256 (32 bytes) that commits to the board's seed; shown to the seats.
     """
 
@@ -31,6 +32,7 @@ class TableSpec:
     bots: tuple[str, str, str, str]
     time: TimeControl = field(default_factory=TimeControl)
     board_commitment: bytes = b""
+    mode: str = "prevent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class DecisionRecord:
     """One decision: who acted how, how long it took, and whether the host acted for the seat.
 
     ``redeals`` tells in which shuffle; ``fault`` is "" or illegal, malformed, timeout, disconnected, not_ready.
+    ``refused``: the action was not done, but a referee booked the breach.
     """
 
     seat: Seat
@@ -46,6 +49,7 @@ class DecisionRecord:
     think_ms: int = 0
     by_host: bool = False
     fault: str = ""
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +58,10 @@ class TableResult:
     What became of a table.
 
     Attributes:
-        how: played, no_declaration (redeal cap, margin 0), forfeit, or host_fault (never scored).
+        how: played, jump (not played: a referee let the opponents of a false showing jump),
+            no_declaration (redeal cap, margin 0), forfeit, or host_fault (never scored).
         score: The catchers' final score (0 unless played).
-        settlement: What the deal changed; None unless played.
+        settlement: What the deal changed; None unless played or jump.
         decisions: All decisions in order, enough to replay the table from its setup.
         faults: Seat → kind of fault → count.
         strays: Seat → late, duplicate or stale answers → count. No faults, and not in a record's canonical part: when

@@ -128,6 +128,7 @@ def header_of(spec: TableSpec, board: Board) -> dict[str, Any]:
         "levels": [level_to_text(level) for level in board.levels],
         "on_stage": None if board.on_stage is None else board.on_stage.text,
         "time": spec.time.as_json(),
+        "mode": spec.mode,
     }
 
 
@@ -146,6 +147,8 @@ def lines_of(spec: TableSpec, board: Board, secrets: Secrets, result: TableResul
             line["by_host"] = True
         if decision.fault:
             line["fault"] = decision.fault
+        if decision.refused:
+            line["refused"] = True
         yield line
     shuffles = 1 + max((decision.redeals for decision in result.decisions), default=0)
     yield {

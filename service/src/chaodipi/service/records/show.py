@@ -67,6 +67,9 @@ def _deals(record: Record, board: Board) -> Iterator[str]:
         if step.mismatch is not None:
             yield f"STOP     {step.mismatch}"
             return
+        if step.decision.get("refused"):
+            action = step.decision["action"]
+            yield f"refused  seat {step.decision['seat']}: {action['kind']} {action.get('cards', '')}".rstrip()
         note = f"  [{step.decision['fault']}]" if "fault" in step.decision else ""
         note += "  [by the host]" if step.decision.get("by_host") else ""
         for event in step.events:

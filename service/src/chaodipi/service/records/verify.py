@@ -12,7 +12,8 @@ from chaodipi.engine.cards import Seat, Side, format_cards
 from chaodipi.engine.deal import Deal
 from chaodipi.engine.errors import EngineError
 from chaodipi.engine.events import Event
-from chaodipi.engine.game import settle_deal
+from chaodipi.engine.game import dealer_of, settle_deal
+from chaodipi.engine.referee import Referee
 from chaodipi.engine.ruleset import Ruleset, ruleset_of
 from chaodipi.service.boards.board import Board, Secrets, plan_board, setup_from_seed
 from chaodipi.service.boards.shuffle import board_commitment, seed_commitment
@@ -191,6 +192,7 @@ class Step:
 def replayed(record: Record, board: Board) -> Iterator[Step]:
     """Play the decisions one by one; the first that cannot be played is the last step."""
     deal: Deal | None = None
+    referee: Referee | None = None
     for seq, (number, line) in enumerate(record.numbered):
         redeals = line["redeals"]
         if deal is None or redeals != deal.setup.redeals:
@@ -199,11 +201,14 @@ def replayed(record: Record, board: Board) -> Iterator[Step]:
                 yield Step(line, deal or record.deal(board, 0), mismatch=fault)
                 return
             deal = record.deal(board, redeals)
+            referee = Referee(deal) if record.header["mode"] == "penalise" else None
         mismatch = _fault_of(deal, number, line, seq)
         if mismatch is not None:
             yield Step(line, deal, mismatch=mismatch)
             return
-        yield Step(line, deal, deal.act(Seat(line["seat"]), action_from_json(line["action"])))
+        seat, action = Seat(line["seat"]), action_from_json(line["action"])
+        events = deal.act(seat, action) if referee is None else referee.act(seat, action).events
+        yield Step(line, deal, events)
 
 
 def _order(number: int, text: str) -> Mismatch:
@@ -218,8 +223,11 @@ def _fault_of(deal: Deal, number: int, line: dict[str, Any], seq: int) -> Mismat
     if deal.to_act != line["seat"]:
         return _order(number, f"seat {line['seat']} acts, but seat {deal.to_act} was to act")
     seat = Seat(line["seat"])
+    refused = line.get("refused", False)
     try:
         action = action_from_json(line["action"])
+        if refused:
+            return Mismatch("play", number, f"seat {seat}: refused, but legal") if deal.can(seat, action) else None
         if not isinstance(action, Pass):
             missing = Counter(action.cards) - Counter(deal.view.hands[seat])
             if missing:
@@ -255,6 +263,10 @@ def _check_faults(record: Record) -> Iterator[Mismatch]:
             yield Mismatch("faults", last, text)
 
 
+_SETTLED = ("played", "jump")
+"""Ends of a deal that are settled."""
+
+
 def _check_play(record: Record, board: Board) -> Iterator[Mismatch]:
     deal: Deal | None = None
     for step in replayed(record, board):
@@ -269,15 +281,15 @@ def _check_play(record: Record, board: Board) -> Iterator[Mismatch]:
     end = None if deal is None else deal.view.end
     if (result["how"] == "forfeit") != (result["forfeiting_seat"] is not None):
         yield Mismatch("score", last, f"{result['how']}, with seat {result['forfeiting_seat']} as the forfeiting one")
-    if result["how"] != "played":
-        if end is not None and end.how == "played":
+    if result["how"] not in _SETTLED:
+        if end is not None and end.how in _SETTLED:
             yield Mismatch("score", last, f"the deal was played to its end, the result says {result['how']}")
         return
-    if deal is None or end is None or end.how != "played":
-        yield _order(last, "the result says played, but the deal is not at its end")
+    if deal is None or end is None or end.how != result["how"]:
+        yield _order(last, f"the result says {result['how']}, but the deal is not at its end")
         return
-    dealer = deal.view.dealer
-    if dealer is None or dealer != result["dealer"]:
+    dealer = dealer_of(deal)
+    if dealer != result["dealer"]:
         yield Mismatch("score", last, f"dealer {result['dealer']}; played again: {dealer}")
         return
     settlement = settle_deal(deal, {side: deal.setup.position(side) for side in Side})

@@ -9,6 +9,7 @@
     seed = "..."              # optional; 64 hex digits or a text. Without it: random, revealed at the end
     shared_boards = false
     tables_in_flight = 16
+    mode = "prevent"          # or "penalise": a referee books breaches by the ruleset's table
 
     [overrides]               # optional: single values of the ruleset
     stage = 100
@@ -37,6 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from chaodipi.engine.errors import RulesetError
+from chaodipi.engine.referee import MODES
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.service.config import ConfigError, TomlFile, read_time
 from chaodipi.service.launch import BASELINES, Limits, baseline_command
@@ -49,7 +51,7 @@ __all__ = ["BotLine", "LeagueFile", "check_name", "load_league"]
 
 _TOP: dict[str, type] = {
     "name": str, "ruleset": str, "boards": int, "rank_by": str, "seed": str, "shared_boards": bool,
-    "tables_in_flight": int, "overrides": dict, "time": dict, "limits": dict, "bots": list, "teams": list,
+    "tables_in_flight": int, "mode": str, "overrides": dict, "time": dict, "limits": dict, "bots": list, "teams": list,
 }  # fmt: skip
 _LIMITS: dict[str, type] = dict.fromkeys((field.name for field in fields(Limits)), int)
 _BOT: dict[str, type] = {"name": str, "command": list, "baseline": str, "remote": bool, "nonce": str}
@@ -79,6 +81,7 @@ class LeagueFile:
     seed: str | None
     shared_boards: bool
     tables_in_flight: int
+    mode: str
     time: TimeControl
     limits: Limits
     bots: tuple[BotLine, ...]
@@ -100,6 +103,7 @@ class LeagueFile:
             "rank_by": self.rank_by,
             "seed": self.seed,
             "shared_boards": self.shared_boards,
+            "mode": self.mode,
             "time": self.time.as_json(),
             "entries": [[entry.name, *entry.bots] for entry in self.entries],
             "nonces": [nonce.hex() for nonce in self.nonces],
@@ -132,6 +136,8 @@ def load_league(path: Path) -> LeagueFile:
             raise file.error(f"{key} = {values[key]}: 1 or more", key)
     if values.get("rank_by", "points") not in SCALES:
         raise file.error(f"rank_by = {values['rank_by']!r}: one of {', '.join(SCALES)}", "rank_by")
+    if values.get("mode", "prevent") not in MODES:
+        raise file.error(f"mode = {values['mode']!r}: one of {', '.join(MODES)}", "mode")
     bots = _bots(file, values["bots"])
     ruleset = _ruleset(file, values)
     return LeagueFile(
@@ -142,6 +148,7 @@ def load_league(path: Path) -> LeagueFile:
         seed=values.get("seed"),
         shared_boards=values.get("shared_boards", False),
         tables_in_flight=values.get("tables_in_flight", 16),
+        mode=values.get("mode", "prevent"),
         time=_time(file, values.get("time", {}), ruleset),
         limits=_limits(file, values.get("limits", {})),
         bots=bots,

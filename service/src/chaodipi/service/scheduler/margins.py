@@ -5,12 +5,13 @@ how                points                       steps                       win
 ================== ============================ =========================== ==========
 played             ±(score − stage threshold)   level steps by the table    +1 or −1
 no_declaration     0                            0                           0
+jump               ±the stage threshold         ±the steps of a sweep       +1 or −1
 forfeit            the stage threshold          the steps of a sweep        −1 or +1
 host_fault         never scored: the pair is played again
 ================== ============================ =========================== ==========
 
 Played: the dealer side's margin is positive in points if the catchers stay below the threshold, in steps if it
-climbs; the other side has the negative. Forfeit: the side that forfeits loses as if it had been swept.
+climbs; the other side has the negative. Jump, forfeit: the offender, the side that forfeits, loses as if swept.
 """
 
 from dataclasses import dataclass
@@ -46,9 +47,11 @@ def margin(ruleset: Ruleset, result: TableResult, side: Side) -> Margin:
     """
     if result.how == "no_declaration":
         return Margin(0, 0, 0)
+    lost = Margin(-ruleset.stage, -max(1, ruleset.sweep_steps), -1)
     if result.how == "forfeit" and result.forfeiting_side is not None:
-        lost = Margin(-ruleset.stage, -max(1, ruleset.sweep_steps), -1)
         return lost if result.forfeiting_side == side else -lost
+    if result.how == "jump" and result.settlement is not None:
+        return -lost if result.settlement.stage == side else lost
     if result.how != "played" or result.settlement is None or result.dealer is None:
         raise ValueError(f"table {result.table_id}: {result.how} has no margin")
     settled = result.settlement

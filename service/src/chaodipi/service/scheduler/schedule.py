@@ -1,7 +1,7 @@
 """Round robin as a plain iterator: pairs of tables in schedule order, with deterministic table ids."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 
 from chaodipi.engine.ruleset import Ruleset
@@ -32,6 +32,8 @@ class Plan:
     Attributes:
         league: Its name, the first part of every table id.
         boards: Boards of each pairing.
+        time: The clock; None: the ruleset's own limits.
+        mode: How breaches are met, see :class:`TableSpec`.
         shared: Every pairing plays the same boards; the default is boards of its own.
     """
 
@@ -40,8 +42,9 @@ class Plan:
     entries: tuple[Entry, ...]
     boards: int
     secrets: Secrets
-    time: TimeControl = field(default_factory=TimeControl)
+    time: TimeControl | None = None
     shared: bool = False
+    mode: str = "prevent"
 
     @property
     def pair_count(self) -> int:
@@ -86,7 +89,8 @@ def _pair(plan: Plan, number: int, board: Board, a: Entry, b: Entry) -> Pair:
             ruleset=plan.ruleset,
             setup=lambda redeals: setup(board, plan.secrets, redeals),
             bots=_seating(side_02, side_13),
-            time=plan.time,
+            time=plan.time or TimeControl.of(plan.ruleset),
+            mode=plan.mode,
             board_commitment=commitment(board, plan.secrets),
         )
 
