@@ -48,7 +48,7 @@ def chaodipi(*arguments, **more):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["demo", "--ruleset", "nope"], r"unknown preset 'nope'; known: .*ming_chao"),
+        (["demo", "--ruleset", "nope"], r"unknown preset 'nope'; known: .*ming_chao.*"),
         (["demo", "--out", "/proc/x"], r"cannot write to /proc/x: .+"),
         (["demo", "--bots", "greedy,deep"], r"unknown baseline bot 'deep'; known: random, greedy, rules"),
         (["demo", "--boards", "0"], r"Invalid value for '--boards': .+"),
