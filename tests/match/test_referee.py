@@ -143,6 +143,7 @@ def test_tables_full_of_breaches_end_and_their_records_are_true(preset: str, tmp
     seed = random.randrange(2**32)
     print("seed", seed)
     rng = random.Random(seed)
+    refused = 0
     for index in range(6):
         spec = _spec(preset, index)
         table = _Table(spec)
@@ -156,7 +157,10 @@ def test_tables_full_of_breaches_end_and_their_records_are_true(preset: str, tmp
         write_record(tmp_path, spec, board, SECRETS, result)
         path = tmp_path / f"t_{index}.jsonl"
         assert verify(path) == []
-        assert any(line.startswith("refused ") for line in show(path))
+        shown = sum(line.startswith("refused ") for line in show(path))
+        assert shown == sum(record.refused for record in result.decisions)
+        refused += shown
+    assert refused
 
 
 def test_a_record_without_its_refused_answer_has_another_score(tmp_path: Path) -> None:

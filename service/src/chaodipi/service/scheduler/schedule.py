@@ -6,7 +6,8 @@ from itertools import combinations
 
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.service.boards.board import Board, Secrets, commitment, plan_board, setup
-from chaodipi.service.match.table import TableSpec, TimeControl
+from chaodipi.service.match.clock import TimeControl
+from chaodipi.service.match.table import TableSpec
 
 __all__ = ["Entry", "Pair", "Plan", "round_robin"]
 
