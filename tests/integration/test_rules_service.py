@@ -146,6 +146,8 @@ async def test_rulesets_come_in_pages():
         ({"hand": []}, "hand: 1 to 39 cards, here 0"),
         ({"hand": [1] * 40}, "hand: 1 to 39 cards, here 40"),
         ({"hand": [999]}, "999"),
+        ({"hand": [0x39] * 3}, "hand: more copies of a card than 2 packs hold"),
+        ({"level": 0}, "trump.level is missing"),
         ({"trump": None}, "trump.suit is missing"),
         ({"level": 99}, "trump"),
         ({"suit": 99}, "trump"),

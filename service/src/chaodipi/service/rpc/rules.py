@@ -134,10 +134,17 @@ def _situation(situation: rules_pb2.Situation) -> tuple[Order, tuple[Card, ...],
         raise MalformedError("FIELD_INVALID", f"trump: {error}", "trump") from error
     if trump is None:
         raise MalformedError("FIELD_INVALID", "trump.suit is missing: C, D, H, S or NT", "trump")
+    if level is None and ruleset.past_ace != "flag":
+        raise MalformedError("FIELD_INVALID", "trump.level is missing: only a flag deal has none", "trump")
     if len(situation.trick) > 3:
         raise MalformedError("FIELD_INVALID", f"trick: 0 to 3 plays, here {len(situation.trick)}", "trick")
     hand = tuple(sorted(_cards(situation.hand, "hand")))
     lead = _cards(situation.trick[0].cards, "trick[0].cards") if situation.trick else ()
+    for field, held in (("hand", hand), ("trick[0].cards", lead)):
+        if any(count > ruleset.decks for count in Counter(held).values()):
+            raise MalformedError(
+                "FIELD_INVALID", f"{field}: more copies of a card than {ruleset.decks} packs hold", field
+            )
     return order_for(ruleset, level, trump), hand, lead
 
 
