@@ -230,6 +230,15 @@ def test_changing_the_bottom_is_warned_of_once_for_each_seat() -> None:
     assert [booked.points for booked in referee.deal.view.adjustments] == [80, 80, 80]
 
 
+def test_nothing_laid_down_is_nothing_touched() -> None:
+    referee = _burying("t_timed", 7)
+    referee.act(Seat.S0, Bury(BOTTOM))
+
+    assert referee.act(Seat.S1, Bury(())).offence is None
+    assert referee.act(Seat.S1, Play(())).offence is None
+    assert [booked.points for booked in referee.deal.view.adjustments] == [80]
+
+
 def test_every_value_of_irregularities_has_its_table() -> None:
     assert set(IRREGULARITIES) == set(KEYS["irregularities"].allowed)
     for table in IRREGULARITIES.values():

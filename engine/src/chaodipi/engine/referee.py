@@ -109,6 +109,8 @@ def offence_of(view: View, action: Action, error: RuleError) -> Offence | None:
     they would make is one: the shower pretends to hold them (S3-56).
     """
     reason = error.reason
+    if not isinstance(action, Pass) and not action.cards:
+        return None  # nothing was laid down
     if isinstance(action, Play):
         return Offence.REVOKE if reason.startswith("MUST_") else _BY_REASON.get(reason)
     if isinstance(action, Show):
@@ -242,8 +244,8 @@ def _corrected(deal: Deal, seat: Seat, bury: Bury) -> Bury:
     """
     *bury* with the right number: the surplus goes back from its end, what is missing comes from the hand's lowest.
 
-    At a table the cards are drawn unseen (S4-53, S4-54); the engine has no chance, so it takes those
-    that it would bury for the seat (Q122).
+    At a table the cards are drawn unseen (S4-53, S4-54); the engine has no chance, so the order of
+    the request decides about a surplus, and the default order about what is missing (Q122).
     """
     count = deal.ruleset.bottom
     left = Counter(deal.view.can_bury(seat))
