@@ -255,6 +255,7 @@ def test_a_bot_is_added_once_and_its_token_is_nowhere_but_on_the_screen(tmp_path
     for path in tmp_path.iterdir():
         assert token[9:].encode() not in path.read_bytes()
     with Store(tmp_path / "chaodipi.db", writing=False) as store:
-        assert store.bot_hashes() == {"zed": hashlib.sha256(token.encode()).hexdigest()}
+        [row] = store.bots.tokens()
+    assert (row.bot, row.id, row.hash) == ("zed", token[:8], hashlib.sha256(token.encode()).hexdigest())
     again = chaodipi("bot", "add", "zed", "--out", tmp_path)
     assert (again.returncode, again.stderr) == (2, f"chaodipi: bot 'zed' exists already in {tmp_path}/chaodipi.db\n")

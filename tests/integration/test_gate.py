@@ -6,8 +6,9 @@ from typing import Any
 
 import grpc
 import pytest
+from chaodipi.service.host.errors import SessionRefused
 from chaodipi.service.host.host import Host
-from chaodipi.service.host.identity import SCOPES, Grant, hash_token
+from chaodipi.service.host.identity import SCOPES, Grant, Tokens, hash_token, new_token
 from chaodipi.service.host.quota import Bucket, Quotas
 from chaodipi.service.rpc.gate import ANY_TOKEN, ANYBODY, RIGHTS
 from chaodipi.service.rpc.server import start_server
@@ -210,3 +211,27 @@ def test_a_bucket_fills_with_time_and_no_further_than_its_burst() -> None:
     assert bucket.take(1, 100.5) == pytest.approx(0.1)
     assert bucket.take(20, 1000.0) == 0
     assert bucket.take(1, 1000.0) > 0
+
+
+def test_a_token_is_found_by_its_id_and_let_in_by_its_hash_only() -> None:
+    """Whoever knows an id, which is in logs and lists, knows nothing; two grants never mix."""
+    tokens = Tokens()
+    one, two = new_token(), new_token()
+    for name, token in (("ant", one), ("bee", two)):
+        tokens.set(Grant.of(name, token))
+    assert tokens.check(one, NOW).name == "ant"
+    for wrong in (one[:9] + two[9:], one[:-1], one[:8], one.upper(), "x" * 10_000, "\ud800", f"{hash_token(one)}"):
+        with pytest.raises(SessionRefused) as refused:
+            tokens.check(wrong, NOW)
+        assert refused.value.reason == "TOKEN_INVALID"
+    assert tokens.take_used() == {one[:8]: NOW}
+    assert tokens.take_used() == {}
+
+
+async def test_who_am_i_tells_when_the_token_ends() -> None:
+    async with gate() as (_, channel):
+        system: Any = bot_pb2_grpc.SystemServiceStub(channel)
+        answer = await system.WhoAmI(bot_pb2.WhoAmIRequest(), metadata=bearer("last minute"))
+        assert (answer.principal, answer.scopes, answer.expire_time.seconds) == ("bots/ant", ["play"], int(NOW + 60))
+        answer = await system.WhoAmI(bot_pb2.WhoAmIRequest(), metadata=bearer("good"))
+        assert not answer.HasField("expire_time")

@@ -17,11 +17,14 @@ from alembic.migration import MigrationContext
 from chaodipi.engine.cards import SEATS
 from chaodipi.engine.ruleset import resolve
 from chaodipi.service.boards.board import Secrets
+from chaodipi.service.cli.admission import grant_of
+from chaodipi.service.host.errors import SessionRefused
+from chaodipi.service.host.identity import Tokens, hash_token, new_token, token_id
 from chaodipi.service.scheduler.league import play_league, results_json
 from chaodipi.service.scheduler.schedule import Entry, Plan
 from chaodipi.service.scheduler.standings import standings
 from chaodipi.service.scheduler.timing import decision_times, quantile
-from chaodipi.service.store import LeagueRow, Store, StoreError
+from chaodipi.service.store import LeagueRow, Store, StoreError, TokenRow
 from chaodipi.service.store.rows import Rows, rows_of
 from chaodipi.service.store.store import Writer
 from chaodipi.service.store.tables import METADATA
@@ -124,12 +127,70 @@ def test_migrations_make_the_tables_of_the_code(store):
 
 
 def test_tokens_are_kept_as_hashes_only(store):
-    store.add_bot("zed", "secret-token")
-    assert list(store.bot_hashes()) == ["zed"]
+    token = new_token()
+    store.bots.add(row_of("zed", token))
     with pytest.raises(StoreError, match="exists already"):
-        store.add_bot("zed", "other")
+        store.bots.add(row_of("zed", new_token()))
+    assert [bot.name for bot in store.bots.all()] == ["zed"]
     store.backup(store.path.with_name("b.db"))
-    assert b"secret-token" not in store.path.with_name("b.db").read_bytes()
+    assert token[9:].encode() not in store.path.with_name("b.db").read_bytes()
+
+
+def row_of(bot, token, **more):
+    return TokenRow(token_id(token), bot, hash_token(token), ("play",), 1_000_000.0, **more)
+
+
+def test_a_token_of_before_lets_its_bot_in_after_the_migration(tmp_path):
+    """Its id is not in the store of before; it is found by what its hash makes of it, and its bot has no owner."""
+    token = new_token()
+    path = tmp_path / "old.db"
+    engine = sa.create_engine(f"sqlite:///{path}")
+    config = Config()
+    config.set_main_option("script_location", str(files("chaodipi.service.store") / "migrations"))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        connection.exec_driver_sql(f"INSERT INTO bot VALUES ('zed','{hash_token(token)}','2026-01-02T03:04:05+00:00')")
+    with Store.beside(path) as store:
+        [bot] = store.bots.all()
+    known = Tokens()
+    known.set(grant_of(bot.tokens[0]))
+    assert (bot.name, bot.owner, known.check(token, 0.0).name) == ("zed", "", "zed")
+    with pytest.raises(SessionRefused, match="belongs to no bot"):
+        known.check(new_token(), 0.0)
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+        command.downgrade(config, "0002")
+        kept = connection.exec_driver_sql("SELECT * FROM bot").all()
+    engine.dispose()
+    assert kept == [("zed", hash_token(token), "2026-01-02T03:04:05+00:00")]
+
+
+def test_bots_may_be_changed_while_another_process_holds_the_store(store):
+    """The lock is for results: an organiser adds and revokes tokens while a league is played."""
+    with Store.beside(store.path) as other:
+        other.bots.add(row_of("zed", token := new_token()))
+        other.bots.used({token_id(token): 2_000_000.0, "unknown": 1.0})
+        [row] = store.bots.tokens()
+        assert (row.holds(2e6), row.used_at) == (True, 2_000_000.0)
+        other.bots.revoke("zed", 3_000_000.0)
+        assert not store.bots.get("zed").tokens[0].holds(2e6)
+    with pytest.raises(StoreError, match=r"no bot and no token 'yak' in .*; bots there: zed"):
+        store.bots.revoke("yak", 0.0)
+
+
+def test_rotation_ends_older_tokens_now_or_at_the_end_of_grace_and_never_later_than_they_would_have(store):
+    first, second, third = new_token(), new_token(), new_token()
+    store.bots.add(row_of("zed", first, expires_at=1_000_050.0))
+    store.bots.rotate(row_of("zed", second), 1_000_100.0)
+    assert [token.expires_at for token in store.bots.tokens()] == [1_000_050.0, None]
+    store.bots.rotate(row_of("zed", third), 1_000_000.0)
+    assert [(token.id, token.revoked_at is None) for token in store.bots.tokens()] == [
+        (first[:8], False),
+        (second[:8], False),
+        (third[:8], True),
+    ]
 
 
 def test_a_file_that_is_no_store(tmp_path):

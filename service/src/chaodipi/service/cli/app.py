@@ -114,17 +114,73 @@ def _league_standings(
 
 
 @bot_app.command("add")
-def _bot_add(name: Annotated[str, typer.Argument(help="The bot's name.")], out: Out = Path("out")) -> None:
+def _bot_add(
+    name: Annotated[str, typer.Argument(help="The bot's name.")],
+    owner: Annotated[str, typer.Option(help="Who answers for it; for the organiser's eyes.")] = "",
+    expires: Annotated[str | None, typer.Option(help="Span after which the token ends, such as 30d or 12h.")] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option(help="What the token allows, again for more: play by default.")
+    ] = None,
+    out: Out = Path("out"),
+) -> None:
     """Add a bot and print its token, this once."""
-    from chaodipi.service.host.identity import new_token
-    from chaodipi.service.scheduler.league_file import check_name
-    from chaodipi.service.store import Store
+    from chaodipi.service.cli.bots import add_bot
 
-    check_name(name)
-    token = new_token()
-    with Store(out / "chaodipi.db", writing=True) as store:
-        store.add_bot(name, token)
-    print(token)
+    add_bot(out, name, owner, expires, scope or [])
+
+
+@bot_app.command("list")
+def _bot_list(
+    out: Out = Path("out"),
+    all_tokens: Annotated[bool, typer.Option("--all", help="Tokens that have ended too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with every token.")] = False,
+) -> None:
+    """List the bots, their owners and tokens."""
+    from chaodipi.service.cli.bots import list_bots
+    from rich.console import Console
+
+    list_bots(Console(), out, as_json, all_tokens)
+
+
+@bot_app.command("rotate")
+def _bot_rotate(
+    name: Annotated[str, typer.Argument(help="The bot's name.")],
+    grace: Annotated[str, typer.Option(help="Span for which older tokens go on holding, such as 1d.")] = "0s",
+    expires: Annotated[
+        str | None, typer.Option(help="Span after which the new one ends; as long as the last one had by default.")
+    ] = None,
+    out: Out = Path("out"),
+) -> None:
+    """Print a new token of a bot; the older ones end."""
+    from chaodipi.service.cli.bots import rotate_token
+    from rich.console import Console
+
+    rotate_token(Console(), out, name, grace, expires)
+
+
+@bot_app.command("revoke")
+def _bot_revoke(
+    which: Annotated[str, typer.Argument(metavar="NAME|TOKEN_ID", help="A bot, for all its tokens, or one token.")],
+    out: Out = Path("out"),
+) -> None:
+    """Refuse a token, or all tokens of a bot, from now on; its sessions end."""
+    from chaodipi.service.cli.bots import revoke_tokens
+    from rich.console import Console
+
+    revoke_tokens(Console(), out, which)
+
+
+@bot_app.command("expire")
+def _bot_expire(
+    which: Annotated[str, typer.Argument(metavar="NAME|TOKEN_ID", help="A bot, for all its tokens, or one token.")],
+    when: Annotated[str, typer.Argument(help="Span from now, such as 30d or 0s, or: never.")],
+    out: Out = Path("out"),
+) -> None:
+    """Set when a token, or all tokens of a bot, end."""
+    from chaodipi.service.cli.bots import expire_tokens
+    from rich.console import Console
+
+    expire_tokens(Console(), out, which, when)
 
 
 @replay_app.command("show")

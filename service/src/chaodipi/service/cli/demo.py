@@ -15,7 +15,7 @@ from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
 from chaodipi.service.cli.errors import UsageError
 from chaodipi.service.cli.screen import pair_progress, print_standings
-from chaodipi.service.host.identity import hash_token, new_token
+from chaodipi.service.host.identity import Grant, new_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
 from chaodipi.service.logs import configure_logs
 from chaodipi.service.match.clock import TimeControl
@@ -104,8 +104,8 @@ def demo(
 async def _play(console: Console, plan: Plan, launcher: Launcher, out: Path, metrics_port: int) -> list[PairOutcome]:
     names = list(dict.fromkeys(bot for entry in plan.entries for bot in entry.bots))
     tokens = {name: new_token() for name in names}
-    hashes = {name: hash_token(token) for name, token in tokens.items()}
-    async with hosting.open_host(hashes, metrics_port=metrics_port) as hosted:
+    grants = [Grant.of(name, token) for name, token in tokens.items()]
+    async with hosting.open_host(grants, metrics_port=metrics_port) as hosted:
         console.print(f"bots at {hosted.server}, metrics at {hosted.metrics_url}", soft_wrap=True)
         for name in names:
             launcher.start(name, baseline_command(name), hosted.server, tokens[name])

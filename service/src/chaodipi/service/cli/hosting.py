@@ -2,14 +2,15 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from chaodipi.service.host.identity import Grant
 from chaodipi.service.match.table import TableResult, TableSpec
 from chaodipi.service.metrics import Metrics, serve_metrics
 
-__all__ = ["Hosted", "OpenHost", "open_host", "unless"]
+__all__ = ["Hosted", "OpenHost", "beside", "open_host", "unless"]
 
 T = TypeVar("T")
 _STOP_S = 1.0
@@ -25,7 +26,9 @@ class OpenHost(Protocol):
 
     def online(self) -> dict[str, int]: ...
 
-    def add_bot(self, name: str, token_hash: str) -> None: ...
+    def set_grants(self, grants: Iterable[Grant]) -> None: ...
+
+    def take_used(self) -> dict[str, float]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +50,13 @@ class Hosted:
 
 @contextlib.asynccontextmanager
 async def open_host(
-    token_hashes: Mapping[str, str],
+    grants: Iterable[Grant],
     listen: str = "127.0.0.1:0",
     metrics_port: int | None = None,
     metrics_host: str = "127.0.0.1",
 ) -> AsyncIterator[Hosted]:
     """
-    A host that lets in bots by their name and token's hash; stopped on the way out.
+    A host that lets in bots by their tokens; stopped on the way out.
 
     Args:
         metrics_port: 0: a free one; None: no metrics.
@@ -64,7 +67,8 @@ async def open_host(
     from chaodipi.service.host.host import Host
     from chaodipi.service.rpc.server import start_server
 
-    host = Host(token_hashes)
+    host = Host()
+    host.set_grants(grants)
     stop_metrics: Callable[[], None] | None = None
     metrics_url = ""
     if metrics_port is not None:
@@ -80,6 +84,17 @@ async def open_host(
     finally:
         if stop_metrics is not None:
             stop_metrics()
+
+
+@contextlib.asynccontextmanager
+async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """*work* as a task for as long as the block runs."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def unless(guard: Coroutine[Any, Any, None], work: Coroutine[Any, Any, T]) -> T:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
+from chaodipi.service.cli.admission import Admission
 from chaodipi.service.cli.demo import BOT_START_S, seed_from_text, watched
 from chaodipi.service.cli.errors import UsageError
 from chaodipi.service.cli.screen import print_standings
-from chaodipi.service.host.identity import hash_token, new_token
+from chaodipi.service.host.identity import Grant, new_token
 from chaodipi.service.launch import Launcher
 from chaodipi.service.logs import configure_logs
 from chaodipi.service.scheduler.league import PlayedPair, results_json
@@ -31,7 +32,7 @@ def run_league(console: Console, path: Path, out: Path, listen: str, metrics_por
     league = load_league(path)
     folder = out / league.name
     with Store(out / "chaodipi.db", writing=True) as store:
-        known = store.bot_hashes()
+        known = {bot.name for bot in store.bots.all()}
         for bot in league.bots:
             if bot.command is None and bot.name not in known:
                 raise UsageError(f"bot {bot.name!r} is remote and has no token: chaodipi bot add {bot.name}")
@@ -88,11 +89,12 @@ async def _play(
 ) -> list[PairOutcome]:
     playing = {name for entry in league.entries for name in entry.bots}
     launched = {bot.name: new_token() for bot in league.bots if bot.command is not None}
-    hashes = {name: text for name, text in store.bot_hashes().items() if name in playing and name not in launched}
-    hashes |= {name: hash_token(token) for name, token in launched.items()}
+    admission = Admission(store, lambda name: name in playing and name not in launched)
+    grants = admission.grants() + [Grant.of(name, token) for name, token in launched.items()]
     async with (
-        hosting.open_host(hashes, listen, metrics_port) as hosted,
+        hosting.open_host(grants, listen, metrics_port) as hosted,
         Writer(store, hosted.metrics.stored) as writer,
+        hosting.beside(admission.follow(hosted.host)),
     ):
         console.print(f"bots at {hosted.server}, metrics at {hosted.metrics_url}", soft_wrap=True)
         for bot in league.bots:

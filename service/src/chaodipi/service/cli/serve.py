@@ -8,10 +8,11 @@ from pathlib import Path
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
+from chaodipi.service.cli.admission import Admission
 from chaodipi.service.cli.demo import resolve_preset
 from chaodipi.service.cli.errors import UsageError
 from chaodipi.service.config import ServerConfig
-from chaodipi.service.host.identity import hash_token, new_token
+from chaodipi.service.host.identity import Grant, new_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
 from chaodipi.service.logs import configure_logs
 from chaodipi.service.match.clock import TimeControl, TimeControlError
@@ -26,14 +27,12 @@ _LOOK_S = 1.0
 
 
 def serve(console: Console, config: ServerConfig, house: str | None) -> None:
-    """Serve until interrupted. Bots that are added while it runs are let in."""
+    """Serve until interrupted. Bots and tokens that are added, rotated or revoked while it runs are followed."""
     ruleset = None if house is None else resolve_preset(house)
     clock = _clock(config, ruleset)
     store_path = Path(config.store)
-    if not store_path.exists():
-        Store(store_path, writing=True).close()
     configure_logs(config.log_level)
-    with Store(store_path, writing=False) as store, Launcher(store_path.parent / "house") as launcher:
+    with Store.beside(store_path) as store, Launcher(store_path.parent / "house") as launcher:
         asyncio.run(_serve(console, config, ruleset, clock, store, launcher))
 
 
@@ -54,24 +53,20 @@ async def _serve(
     launcher: Launcher,
 ) -> None:
     tokens = {f"house.{name}": new_token() for name in BASELINES} if ruleset else {}
-    known = store.bot_hashes()
-    hashes = known | {name: hash_token(token) for name, token in tokens.items()}
-    async with hosting.open_host(hashes, config.listen, config.metrics_port or None, config.metrics_host) as hosted:
+    admission = Admission(store, lambda name: name not in tokens)
+    grants = admission.grants() + [Grant.of(name, token) for name, token in tokens.items()]
+    async with hosting.open_host(grants, config.listen, config.metrics_port or None, config.metrics_host) as hosted:
         host, server = hosted.host, hosted.server
-        console.print(f"serving at {server}, {len(known)} bots known; Ctrl-C stops")
+        console.print(f"serving at {server}, {len(admission.bots)} bots known; Ctrl-C stops")
         for name, token in tokens.items():
             launcher.start(name, baseline_command(name.removeprefix("house.")), server, token)
         async with asyncio.TaskGroup() as group:
+            group.create_task(admission.follow(host, lambda name: console.print(f"bot {name} added")))
             guests: set[str] = set()
             while True:
                 launcher.check()
-                for name, token_hash in store.bot_hashes().items():
-                    if name not in known:
-                        known[name] = token_hash
-                        host.add_bot(name, token_hash)
-                        console.print(f"bot {name} added")
                 online = host.online()
-                for name in sorted(known):
+                for name in sorted(admission.bots):
                     if ruleset is not None and online.get(name) and name not in guests:
                         guests.add(name)
                         group.create_task(_play_guest(console, host, ruleset, clock, name, guests))

@@ -90,9 +90,13 @@ class Host:
         now = self._wall_clock()
         for session in self._all_sessions():
             try:
-                self._tokens.check_hash(session.token_hash, now)
+                self._tokens.check_id(session.token_id, now)
             except SessionRefused as error:
                 session.close(error)
+
+    def take_used(self) -> dict[str, float]:
+        """Id → Unix seconds of the last use, of all tokens that were used since the last call."""
+        return self._tokens.take_used()
 
     def authenticate(self, token: str | None) -> Principal:
         """
@@ -105,9 +109,9 @@ class Host:
 
     def usage(self, caller: Principal) -> Usage:
         """What the token of *caller* has used of its quotas."""
-        usage = self._usage.get(caller.token_hash)
+        usage = self._usage.get(caller.token_id)
         if usage is None:
-            usage = self._usage[caller.token_hash] = Usage(self._quotas)
+            usage = self._usage[caller.token_id] = Usage(self._quotas)
         return usage
 
     def online(self) -> dict[str, int]:
@@ -170,7 +174,7 @@ class Host:
         if len(sessions) >= self._quotas.sessions:
             text = f"{self._quotas.sessions} sessions of this bot are open"
             raise SessionRefused(8, "INSTANCE_LIMIT", text, retry_after_s=1.0)
-        session = Session(bot, greeting, caller.token_hash)
+        session = Session(bot, greeting, caller.token_id)
         sessions.append(session)
         self._given_up.discard(bot)
         self.metrics.session_opened()

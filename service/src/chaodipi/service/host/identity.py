@@ -1,16 +1,17 @@
-"""Who may do what: tokens by their hashes, their scopes, when they end.
+"""Who may do what: tokens by their ids and hashes, their scopes, when they end.
 
-Nothing here keeps a token: a token is looked up by its SHA-256.
+Nothing here keeps a token: it is looked up by its id, then its SHA-256 is compared.
 """
 
 import hashlib
+import hmac
+import re
 import secrets
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chaodipi.service.host.errors import SessionRefused
 
-__all__ = ["PLAY", "SCOPES", "Grant", "Principal", "Tokens", "hash_token", "new_token"]
+__all__ = ["PLAY", "SCOPES", "Grant", "Principal", "Tokens", "hash_token", "new_token", "token_id"]
 
 PLAY = "play"
 SCOPES: dict[str, str] = {
@@ -21,6 +22,7 @@ SCOPES: dict[str, str] = {
 }
 """Every scope and what it allows; a token without scopes may ask about rules and itself."""
 
+_FORM = re.compile(r"([0-9a-f]{8})_[A-Za-z0-9_-]{43}")
 _MISSING = (16, "TOKEN_MISSING", "no metadata `authorization: Bearer <token>`")
 _INVALID = (16, "TOKEN_INVALID", "the token belongs to no bot of this host")
 _REVOKED = (16, "TOKEN_REVOKED", "the token was revoked")
@@ -31,14 +33,25 @@ def new_token() -> str:
     A token never given before: ``<id>_<secret>``.
 
     The id (8 hex digits) names it to people and tells nothing; the secret has 256 random bits, so its plain SHA-256
-    can be kept and looked up: nobody finds a token for a hash, however fast he hashes.
+    can be kept: nobody finds a token for a hash, however fast he hashes.
     """
     return f"{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
 
 
 def hash_token(token: str) -> str:
     """SHA-256 of *token*, 64 hex characters: all that the host keeps of it."""
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
+
+
+def token_id(token: str) -> str:
+    """The id that *token* begins with, or that of its hash if it has none."""
+    found = _FORM.fullmatch(token)
+    return found[1] if found else _id_of_hash(hash_token(token))
+
+
+def _id_of_hash(token_hash: str) -> str:
+    """What a token goes by whose id nobody knows, as those given before tokens had ids."""
+    return f"h{token_hash[:12]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +65,7 @@ class Grant:
         scopes: Some of :data:`SCOPES`.
         expires_at: Unix seconds from which it is refused; None: never.
         revoked: Refused from now on.
+        id: :func:`token_id` of it; "": made from the hash.
     """
 
     name: str
@@ -59,15 +73,27 @@ class Grant:
     scopes: frozenset[str] = frozenset({PLAY})
     expires_at: float | None = None
     revoked: bool = False
+    id: str = ""
+
+    @classmethod
+    def of(cls, name: str, token: str) -> "Grant":
+        """A grant for *token* itself, to play without end."""
+        return cls(name, hash_token(token), id=token_id(token))
+
+    @property
+    def key(self) -> str:
+        """The id, also if it had to be made from the hash."""
+        return self.id or _id_of_hash(self.token_hash)
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who calls, by a token that holds: the bot's name, the token's scopes and hash."""
+    """Who calls, by a token that holds: the bot's name, the token's scopes and id, and when it ends."""
 
     name: str
     scopes: frozenset[str]
-    token_hash: str
+    token_id: str
+    expires_at: float | None = None
 
     def require(self, scope: str) -> None:
         """
@@ -82,29 +108,24 @@ class Principal:
 
 
 class Tokens:
-    """All grants of a host."""
+    """All grants of a host, and when each was used last."""
 
     def __init__(self) -> None:
-        self._by_hash: dict[str, Grant] = {}
+        self._by_id: dict[str, Grant] = {}
+        self._used: dict[str, float] = {}
 
     def set(self, grant: Grant) -> None:
         """Add or replace a grant."""
-        self._by_hash[grant.token_hash] = grant
-
-    def keep(self, hashes: Iterable[str]) -> None:
-        """Forget every grant whose hash is not among *hashes*."""
-        wanted = set(hashes)
-        self._by_hash = {key: grant for key, grant in self._by_hash.items() if key in wanted}
+        self._by_id[grant.key] = grant
 
     @property
     def names(self) -> list[str]:
         """Names of all bots that have a grant, sorted."""
-        return sorted({grant.name for grant in self._by_hash.values()})
+        return sorted({grant.name for grant in self._by_id.values()})
 
     def owner(self, token_hash: str) -> str | None:
         """The bot that the token of this hash belongs to."""
-        grant = self._by_hash.get(token_hash)
-        return None if grant is None else grant.name
+        return next((grant.name for grant in self._by_id.values() if grant.token_hash == token_hash), None)
 
     def check(self, token: str | None, now: float) -> Principal:
         """
@@ -115,15 +136,31 @@ class Tokens:
         """
         if not token:
             raise SessionRefused(*_MISSING)
-        return self.check_hash(hash_token(token), now)
+        token_hash = hash_token(token)
+        # A grant without an id is found by its hash; where both are there, the id is the caller's word and wins.
+        grant = self._by_id.get(token_id(token)) or self._by_id.get(_id_of_hash(token_hash))
+        # An id that is known but whose secret is wrong is told no more than one that is not.
+        if grant is None or not hmac.compare_digest(grant.token_hash, token_hash):
+            raise SessionRefused(*_INVALID)
+        caller = self._holds(grant, now)
+        self._used[grant.key] = now
+        return caller
 
-    def check_hash(self, token_hash: str, now: float) -> Principal:
-        """:meth:`check` for a token that is known by its hash."""
-        grant = self._by_hash.get(token_hash)
+    def check_id(self, key: str, now: float) -> Principal:
+        """:meth:`check` for a token that was let in before, by its id."""
+        grant = self._by_id.get(key)
         if grant is None:
             raise SessionRefused(*_INVALID)
+        return self._holds(grant, now)
+
+    def take_used(self) -> dict[str, float]:
+        """Id → Unix seconds of the last use, of all tokens that were used since the last call."""
+        used, self._used = self._used, {}
+        return used
+
+    def _holds(self, grant: Grant, now: float) -> Principal:
         if grant.revoked:
             raise SessionRefused(*_REVOKED)
         if grant.expires_at is not None and now >= grant.expires_at:
             raise SessionRefused(16, "TOKEN_EXPIRED", "the token has expired")
-        return Principal(grant.name, grant.scopes, token_hash)
+        return Principal(grant.name, grant.scopes, grant.key, grant.expires_at)

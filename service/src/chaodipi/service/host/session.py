@@ -137,9 +137,9 @@ class Session:
         refusal: Why the session was closed; None if it is open or ended in order.
     """
 
-    def __init__(self, bot: str, greeting: Greeting, token_hash: str) -> None:
+    def __init__(self, bot: str, greeting: Greeting, token_id: str) -> None:
         self.bot = bot
-        self.token_hash = token_hash
+        self.token_id = token_id
         self.id = secrets.token_hex(8)
         self.resume_token = secrets.token_urlsafe(18)
         self.greeting = greeting

@@ -33,7 +33,10 @@ class SystemService(bot_pb2_grpc.SystemServiceServicer):
     async def WhoAmI(self, request: bot_pb2.WhoAmIRequest, context: Any) -> bot_pb2.WhoAmIResponse:
         """Whose token this is."""
         caller = principal()
-        return bot_pb2.WhoAmIResponse(principal=f"bots/{caller.name}", scopes=sorted(caller.scopes))
+        answer = bot_pb2.WhoAmIResponse(principal=f"bots/{caller.name}", scopes=sorted(caller.scopes))
+        if caller.expires_at is not None:
+            answer.expire_time.FromSeconds(int(caller.expires_at))
+        return answer
 
 
 class BotService(bot_pb2_grpc.BotServiceServicer):

@@ -1,12 +1,12 @@
 """One SQLite file: WAL, FULL sync, one writer.
 
 A result is written once, keyed by its table's id, both tables of a pair in one transaction. Writes of many pairs share
-a commit: :class:`Writer` takes all that wait. One process writes at a time, by a lock on the file beside the store.
+a commit: :class:`Writer` takes all that wait. One process writes results at a time, by a lock on the file beside the
+store; bots and their tokens, each change one short transaction, may be changed beside it.
 """
 
 import asyncio
 import fcntl
-import hashlib
 import json
 import os
 import sqlite3
@@ -24,19 +24,19 @@ import sqlalchemy as sa
 import structlog
 from alembic import command
 from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from chaodipi.service.scheduler.margins import Margin
 from chaodipi.service.scheduler.standings import PairOutcome
+from chaodipi.service.store.bots import Bots
+from chaodipi.service.store.errors import StoreError
 from chaodipi.service.store.rows import Rows
-from chaodipi.service.store.tables import bots, leagues, results, timings
+from chaodipi.service.store.tables import leagues, results, timings
 from sqlalchemy.dialects.sqlite import insert
 
 __all__ = ["LeagueRow", "Store", "StoreError", "Writer"]
 
 log = structlog.get_logger()
-
-
-class StoreError(Exception):
-    """The store cannot be used as asked; the message is one line that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,11 @@ class Store:
     The store at *path*; a context manager.
 
     Args:
-        writing: Lock it for this process and bring its schema up to date. Otherwise it must exist.
+        writing: Lock it for this process and bring its schema up to date. Otherwise it must exist, and of all methods
+            only those of :attr:`bots` may write.
+
+    Attributes:
+        bots: The bots and their tokens.
 
     Raises:
         StoreError: not writable, in use by another process, missing, or no store at all.
@@ -71,7 +75,9 @@ class Store:
             raise StoreError(f"no store at {path}")
         self._engine = sa.create_engine(f"sqlite:///{path}", poolclass=sa.NullPool)
         sa.event.listen(self._engine, "connect", _on_connect)
-        sa.event.listen(self._engine, "begin", _begin_writing if writing else _begin_reading)
+        sa.event.listen(self._engine, "begin", _begin)
+        self._writes = self._engine.execution_options(writes=True)
+        self.bots = Bots(path, self._engine, self._writes)
         try:
             if writing:
                 self.upgrade()
@@ -81,6 +87,25 @@ class Store:
         except sa.exc.DatabaseError as error:
             self.close()
             raise StoreError(f"store {path}: {error.orig}") from error
+
+    @classmethod
+    def beside(cls, path: Path) -> "Store":
+        """
+        The store without its lock, for its bots: also while a league writes results to it.
+
+        It is made, or brought up to date, if need be.
+
+        Raises:
+            StoreError: that is needed and another process holds it; or not writable, or no store at all.
+        """
+        if not path.exists():
+            cls(path, writing=True).close()
+        store = cls(path, writing=False)
+        if store.is_current():
+            return store
+        store.close()
+        cls(path, writing=True).close()
+        return cls(path, writing=False)
 
     def __enter__(self) -> "Store":
         return self
@@ -97,11 +122,16 @@ class Store:
 
     def upgrade(self) -> None:
         """Bring the schema up to date; nothing happens if it is."""
-        config = Config()
-        config.set_main_option("script_location", str(files("chaodipi.service.store") / "migrations"))
-        with self._engine.begin() as connection:
+        config = _migrations()
+        with self._writes.begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+
+    def is_current(self) -> bool:
+        """Whether the schema is the one of this version."""
+        with self._engine.begin() as connection:
+            heads = MigrationContext.configure(connection).get_current_heads()
+        return set(heads) == set(ScriptDirectory.from_config(_migrations()).get_heads())
 
     def backup(self, to: Path) -> None:
         """
@@ -120,26 +150,6 @@ class Store:
             copy.close()
         except sqlite3.Error as error:
             raise StoreError(f"backup to {to}: {error}") from error
-
-    # ---- bots
-
-    def add_bot(self, name: str, token: str) -> None:
-        """
-        Let *name* in by *token*, of which only the hash is kept.
-
-        Raises:
-            StoreError: there is such a bot.
-        """
-        row = {"name": name, "token_hash": hashlib.sha256(token.encode()).hexdigest(), "created_at": _now()}
-        with self._engine.begin() as connection:
-            added = connection.execute(insert(bots).values(row).on_conflict_do_nothing().returning(bots.c.name)).all()
-        if not added:
-            raise StoreError(f"bot {name!r} exists already in {self.path}")
-
-    def bot_hashes(self) -> dict[str, str]:
-        """Name of every bot → hash of its token."""
-        with self._engine.begin() as connection:
-            return {row.name: row.token_hash for row in connection.execute(sa.select(bots).order_by(bots.c.name))}
 
     # ---- leagues
 
@@ -161,7 +171,7 @@ class Store:
             "nonces": json.dumps([nonce.hex() for nonce in league.nonces]),
             "created_at": _now(),
         }
-        with self._engine.begin() as connection:
+        with self._writes.begin() as connection:
             connection.execute(insert(leagues).values(row).on_conflict_do_nothing())
         stored = self.league(league.name)
         if stored.config_digest != league.config_digest:
@@ -217,7 +227,7 @@ class Store:
         A row that is there already stays as it is; that decisions took another time is no conflict.
         """
         conflicts = []
-        with self._engine.begin() as connection:
+        with self._writes.begin() as connection:
             for row in rows.results:
                 query = insert(results).values(row).on_conflict_do_nothing().returning(results.c.table_id)
                 if connection.execute(query).first() is not None:
@@ -352,12 +362,16 @@ def _on_connect(connection: Any, _record: Any) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _begin_writing(connection: sa.Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+def _begin(connection: sa.Connection) -> None:
+    # A transaction that reads first and writes later would fail at its write if another process wrote in between.
+    writes = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _begin_reading(connection: sa.Connection) -> None:
-    connection.exec_driver_sql("BEGIN")
+def _migrations() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(files("chaodipi.service.store") / "migrations"))
+    return config
 
 
 def _now() -> str:

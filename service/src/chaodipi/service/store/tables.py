@@ -2,7 +2,7 @@
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-__all__ = ["METADATA", "bots", "leagues", "results", "timings"]
+__all__ = ["METADATA", "bots", "leagues", "results", "timings", "tokens"]
 
 METADATA = MetaData(
     naming_convention={
@@ -17,9 +17,27 @@ bots = Table(
     "bot",
     METADATA,
     Column("name", String(64), primary_key=True),
-    # SHA-256 of the token, hex; the token itself is nowhere.
-    Column("token_hash", String(64), nullable=False, unique=True),
+    # Who answers for it, as the organiser wrote it; "": not said.
+    Column("owner", String(200), nullable=False),
     Column("created_at", String(32), nullable=False),
+)
+
+# Every token ever given. Times are ISO 8601 in UTC.
+tokens = Table(
+    "token",
+    METADATA,
+    # What the token begins with.
+    Column("id", String(16), primary_key=True),
+    Column("bot", String(64), ForeignKey("bot.name"), nullable=False, index=True),
+    # SHA-256 of the token, hex; the token itself is nowhere.
+    Column("hash", String(64), nullable=False, unique=True),
+    # Names of scopes, with blanks between.
+    Column("scopes", Text, nullable=False),
+    Column("created_at", String(32), nullable=False),
+    # NULL: never.
+    Column("expires_at", String(32)),
+    Column("revoked_at", String(32)),
+    Column("used_at", String(32)),
 )
 
 leagues = Table(
