@@ -46,7 +46,7 @@ def _short(item: pytest.Item) -> str:
     """The line's name for a position or situation, else file and function."""
     if item.name.startswith(("test_position[", "test_situation[")):
         return item.name.partition("[")[2].removesuffix("]")
-    return f"{item.path.stem}::{item.name}"
+    return f"{item.path.stem}::{getattr(item, 'originalname', item.name)}"
 
 
 def collect() -> Collector:
@@ -81,13 +81,10 @@ def main() -> int:
         if clause.kind not in ("rule", "host"):
             continue
         tests = sorted(set(collector.shown.get(name, ())))
-        state = (
-            str(len(tests)) if tests else "why not" if name in not_tested() else "-" if not clause.presets else "NONE"
-        )
-        print(f"{name:8}{state:>8}  {clause.text}")
-        said = ", ".join(tests) or not_tested().get(name, "" if clause.presets else "its presets are not played yet")
-        for line in textwrap.wrap(said, 100, break_long_words=False):
-            print(f"{'':18}{line}")
+        why = not_tested().get(name, "" if clause.presets else "its presets are not played yet")
+        state = str(len(tests)) if tests else "reason" if why else "NONE"
+        print(textwrap.fill(f"{name:8}{state:>7}  {clause.text}", 80, subsequent_indent=" " * 17))
+        print(textwrap.indent(textwrap.fill(", ".join(tests) or why, 60, break_on_hyphens=False), " " * 20))
     missing, stale = without_tests(collector.shown), stale_reasons(collector.shown)
     for problem, found in (
         ("without a test", missing),
