@@ -84,7 +84,11 @@ def main() -> int:
         why = not_tested().get(name, "" if clause.presets else "its presets are not played yet")
         state = str(len(tests)) if tests else "reason" if why else "NONE"
         print(textwrap.fill(f"{name:8}{state:>7}  {clause.text}", 80, subsequent_indent=" " * 17))
-        print(textwrap.indent(textwrap.fill(", ".join(tests) or why, 60, break_on_hyphens=False), " " * 20))
+        print(
+            textwrap.indent(
+                textwrap.fill(", ".join(tests) or why, 60, break_on_hyphens=False, break_long_words=False), " " * 20
+            )
+        )
     missing, stale = without_tests(collector.shown), stale_reasons(collector.shown)
     for problem, found in (
         ("without a test", missing),

@@ -121,7 +121,9 @@ class Follows:
 
     @cached_property
     def _needs(self) -> tuple[Need, ...]:
-        return self._demands.needs()
+        # A run may take the faces that the triples beside it would need: no play meets that.
+        threes = triples(self._own)
+        return tuple(n for n in self._demands.needs() if (threes & ~doubles(n.cards)).bit_count() >= n.triples)
 
     def _select(self, in_turn: Iterable[Card], needs: Sequence[Need]) -> Selections:
         return Selections(self._own, tuple(in_turn), self._n, self._demands.doubles, needs)
