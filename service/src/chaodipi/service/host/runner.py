@@ -62,6 +62,8 @@ class TableRunner:
         self._log = log.bind(table=spec.table_id)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = 0
+        # How often a seat is asked while declaring tells what it could show: counted when the table is over (Q110).
+        self._declared: list[tuple[str, int]] = []
         self._machine = TableMachine(spec, now_ms())
         self._arm()
 
@@ -180,7 +182,9 @@ class TableRunner:
         for message in self._machine.outbox():
             link = self.links[message.seat]
             if isinstance(message, Verdict):
-                if message.status == VerdictStatus.ACCEPTED:
+                if message.status == VerdictStatus.ACCEPTED and phase == Phase.DECLARE:
+                    self._declared.append((link.bot, message.think_ms))
+                elif message.status == VerdictStatus.ACCEPTED:
                     self._metrics.decided(link.bot, phase.name, message.think_ms)
                 elif message.status == VerdictStatus.TOO_LATE:
                     self._metrics.late_answer(link.bot)
@@ -213,6 +217,8 @@ class TableRunner:
                 link.grace = None
             for kind, count in result.faults.get(link.seat, {}).items():
                 self._metrics.fault(link.bot, kind, count)
+        for bot, think_ms in self._declared:
+            self._metrics.decided(bot, Phase.DECLARE.name, think_ms)
         self._metrics.table_ended(result.how)
         self.done.set_result(result)
         self._log.info("table_over", how=result.how, score=result.score, decisions=len(result.decisions))
