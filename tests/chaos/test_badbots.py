@@ -86,6 +86,10 @@ EXPECTED = {
 }
 
 
+# Answers to decisions that are not open: counted for the bot that gave them, and no fault.
+STRAYS = {"slow": "late", "answers-twice": "stale", "answers-early": "stale", "others-seat": "stale"}
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 async def test_a_bad_bot_gets_its_own_faults_and_nobody_elses_notice(name, tmp_path):
     allowed, forfeits = EXPECTED[name]
@@ -102,6 +106,9 @@ async def test_a_bad_bot_gets_its_own_faults_and_nobody_elses_notice(name, tmp_p
         assert done.spoiled.how == ("forfeit" if forfeits else "played"), done.log[-2000:]
     if allowed:
         assert done.faults
+    strays = {kind for kinds in done.spoiled.strays.values() for kind in kinds}
+    assert strays == ({STRAYS[name]} if name in STRAYS else set())
+    assert not any(seat in done.spoiled.strays for seat in (0, 2)), done.spoiled.strays
 
 
 def test_every_bad_bot_is_tried():

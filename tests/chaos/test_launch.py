@@ -133,3 +133,22 @@ def test_stopping_is_quick_when_the_bots_are_willing(tmp_path):
         pids = started(launcher._bots[0].keeper.pid, 1)
     assert not any(map(alive, pids))
     assert time.monotonic() - began < 30
+
+
+async def test_a_bot_that_ends_is_started_again_so_many_times_and_its_log_goes_on(tmp_path):
+    ends = []
+    with Launcher(tmp_path, restarts=2) as launcher:
+        launcher.start("x", [*PYTHON, "import sys; print('alive', flush=True); sys.exit('tired')"], "h:1", "t")
+        launcher.start("y", ["sleep", "600"], "h:1", "t")
+        keeping = asyncio.create_task(launcher.keep(ends.append))
+        async with asyncio.timeout(60):
+            while len(ends) < 3:
+                await asyncio.sleep(0.01)
+        keeping.cancel()
+        assert launcher.tend() == []
+    assert [str(end) for end in ends] == [
+        "bot x ended (exit code 1): tired; started again in 0.5 s",
+        "bot x ended (exit code 1): tired; started again in 1 s",
+        "bot x ended (exit code 1): tired; not started again",
+    ]
+    assert (tmp_path / "x.log").read_text() == "alive\ntired\n" * 3

@@ -440,3 +440,30 @@ async def test_a_cursor_brings_only_the_events_that_were_missed() -> None:
             assert again["dog"].assigned[0].resumed
             assert again["dog"].firsts == [first.seqs[1] + 1]
         assert result.faults == {}
+
+
+async def test_a_busy_bot_is_waited_for_even_if_another_one_never_comes() -> None:
+    """Who is playing elsewhere is here: that somebody is missing is not his fault."""
+    async with hosting() as (host, port), seated(port, ("bee", "cat")) as clients, seated(port, ("ant",), max_tables=1):
+        await host.wait_for_bots(NAMES[:3], 10)
+        clients["bee"].silent = True
+        slow = TimeControl(play_ms=30, bury_ms=30, allowance_ms=0, max_faults=0)
+        first = asyncio.create_task(host.play_table(table("t/1", ("ant", "bee", "cat", "bee"), slow)))
+        await asyncio.wait_for(clients["bee"].asked.wait(), 10)
+        hasty = TimeControl(play_ms=30, bury_ms=30, ready_ms=200, max_faults=0)
+        second = await asyncio.wait_for(host.play_table(table("t/2", ("ant", "cat", "cat", "dog"), hasty)), 60)
+        assert first.done()
+        assert second.faults == {Seat.S3: {"not_ready": 1}}
+
+
+async def test_a_bot_that_was_given_up_is_not_waited_for_until_it_comes_after_all() -> None:
+    async with hosting() as (host, port), seated(port, NAMES[:3]):
+        await host.wait_for_bots(NAMES[:3], 10)
+        host.give_up("dog")
+        patient = TimeControl(ready_ms=600_000)
+        result = await asyncio.wait_for(host.play_table(table("t/1", time=patient)), 60)
+        assert result.faults == {Seat.S3: {"not_ready": 1}}
+        async with seated(port, ("dog",)):
+            await host.wait_for_bots(NAMES, 10)
+            result = await asyncio.wait_for(host.play_table(table("t/2", time=patient)), 60)
+            assert result.faults == {}

@@ -14,7 +14,7 @@ from chaodipi.service.boards import shuffle
 from chaodipi.service.boards.board import Secrets, plan_board, setup
 from chaodipi.service.match.table import TableResult
 from chaodipi.service.scheduler.margins import Margin, margin
-from chaodipi.service.scheduler.run import PairFailedError, outcome_of, play_schedule
+from chaodipi.service.scheduler.run import outcome_of, play_schedule
 from chaodipi.service.scheduler.schedule import Entry, Plan, round_robin
 from chaodipi.service.scheduler.standings import PairOutcome, estimate, standings
 
@@ -37,7 +37,10 @@ async def play_all(the_plan, host, in_flight=8):
     async def on_pair(pair, results):
         outcomes.append(outcome_of(pair, results))
 
-    await play_schedule(round_robin(the_plan), host, on_pair, tables_in_flight=in_flight)
+    async def on_flagged(pair, why):
+        raise AssertionError(f"pair {pair.number}: {why}")
+
+    await play_schedule(round_robin(the_plan), host, on_pair, on_flagged, tables_in_flight=in_flight)
     return outcomes
 
 
@@ -157,12 +160,3 @@ def test_the_scale_that_ranks_decides():
     assert [line.entry for line in standings(["a", "b"], [outcome], "steps")] == ["b", "a"]
     first, second = standings(["a", "b"], [outcome])
     assert (first.faults, first.forfeits, second.faults, second.forfeits) == ({"illegal": 2}, 1, {}, 0)
-
-
-async def test_a_host_fault_replays_the_pair_whole_and_is_never_scored():
-    host = StandInHost(BRAINS, host_faults=1)
-    outcomes = await play_all(plan(boards=1), host, in_flight=2)
-    assert len(outcomes) == 3
-    assert Counter(host.played)["t/00000/low-shower/2"] == 2
-    with pytest.raises(PairFailedError, match=r"pair 0 .*host fault in 3 attempts: on purpose"):
-        await play_all(plan(boards=1), StandInHost(BRAINS, host_faults=99), in_flight=2)

@@ -29,9 +29,10 @@ _RLIMITS = {"cpu_s": resource.RLIMIT_CPU, "memory": resource.RLIMIT_AS, "file": 
 class Log:
     """The first bytes of what a bot prints, and, if there was more, the last ones."""
 
-    def __init__(self, path: str, cap: int) -> None:
+    def __init__(self, path: str, cap: int, *, append: bool) -> None:
         # The keeper's own umask; the bot never has this descriptor.
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        how = os.O_APPEND if append else os.O_TRUNC
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | how | os.O_CLOEXEC, 0o644)
         self._left = cap
         self._dropped = 0
         self._tail = b""
@@ -221,7 +222,7 @@ def kill_the_rest() -> None:
 def main() -> None:
     """Keep the bot of the command line."""
     settings = json.loads(sys.argv[1])
-    log = Log(settings["log"], settings["log_bytes"])
+    log = Log(settings["log"], settings["log_bytes"], append=settings["append"])
     try:
         code = keep(sys.argv[2:], settings, log)
     finally:

@@ -12,15 +12,19 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-__all__ = ["BotExitedError", "Launcher", "Limits", "baseline_command"]
+__all__ = ["RESTARTS", "BotEnd", "BotExitedError", "Launcher", "Limits", "baseline_command"]
 
 BASELINES = ("random", "greedy", "rules")
 _KEEPER = Path(__file__).with_name("keeper.py")
+RESTARTS = 10
+"""How often a launched bot is started again."""
+_LOOK_S = 0.2
+_AGAIN_FIRST_S, _AGAIN_MOST_S = 0.5, 30.0
 # What a keeper may need beyond the grace to kill, reap and write the end of the log.
 _KEEPER_S = 2.0
 
@@ -54,11 +58,31 @@ class Limits:
     log_kb: int = 1024
 
 
+@dataclass(frozen=True, slots=True)
+class BotEnd:
+    """A launched bot has ended; *how* says by what and what it last printed. ``again_s`` None: it stays away."""
+
+    name: str
+    how: str
+    again_s: float | None
+
+    def __str__(self) -> str:
+        then = "not started again" if self.again_s is None else f"started again in {self.again_s:g} s"
+        return f"bot {self.name} ended {self.how}; {then}"
+
+
 @dataclass(slots=True)
 class _Bot:
+    """``due``: when it is started again. ``ends``: how often it has ended; ``gone``: it stays away."""
+
     name: str
-    keeper: subprocess.Popen[bytes]
+    command: tuple[str, ...]
+    environment: dict[str, str]
     log: Path
+    keeper: subprocess.Popen[bytes]
+    ends: int = 0
+    due: float | None = None
+    gone: bool = False
 
 
 class Launcher:
@@ -69,12 +93,16 @@ class Launcher:
         logs: Folder for what the bots print, one ``NAME.log`` each; made if missing.
         grace_s: Seconds between SIGTERM and SIGKILL.
         limits: For every bot.
+        restarts: How often :meth:`tend` starts one bot again.
     """
 
-    def __init__(self, logs: Path, grace_s: float = 3.0, limits: Limits = Limits()) -> None:
+    def __init__(
+        self, logs: Path, grace_s: float = 3.0, limits: Limits = Limits(), *, restarts: int = RESTARTS
+    ) -> None:
         self.logs = logs
         self.grace_s = grace_s
         self.limits = limits
+        self.restarts = restarts
         self._bots: list[_Bot] = []
 
     def start(self, name: str, command: Sequence[str], server: str, token: str) -> None:
@@ -89,20 +117,26 @@ class Launcher:
         environment = os.environ | {"CHAODIPI_SERVER": server, "CHAODIPI_TOKEN": token, "PYTHONUNBUFFERED": "1"}
         if shutil.which(command[0]) is None:
             raise BotExitedError(f"bot {name}: cannot run {command[0]!r}: no such program")
-        keeper = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_KEEPER), self._settings(log), *command],
+        keeper = self._keeper(log, command, environment, append=False)
+        self._bots.append(_Bot(name, tuple(command), environment, log, keeper))
+
+    def _keeper(
+        self, log: Path, command: Sequence[str], environment: dict[str, str], *, append: bool
+    ) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_KEEPER), self._settings(log, append=append), *command],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
         )
-        self._bots.append(_Bot(name, keeper, log))
 
-    def _settings(self, log: Path) -> str:
+    def _settings(self, log: Path, *, append: bool) -> str:
         limits = self.limits
         return json.dumps(
             {
                 "log": str(log),
+                "append": append,
                 "log_bytes": limits.log_kb << 10,
                 "grace_ms": int(self.grace_s * 1000),
                 "cpu_s": limits.cpu_s,
@@ -117,23 +151,52 @@ class Launcher:
         for bot in self._bots:
             code = bot.keeper.poll()
             if code is not None:
-                how = f"signal {code - 128}" if code > 128 else f"signal {-code}" if code < 0 else f"exit code {code}"
-                said = _last_line(bot.log)
-                raise BotExitedError(f"bot {bot.name} ended ({how}){': ' + said if said else ''}; see {bot.log}")
+                raise BotExitedError(f"bot {bot.name} ended {_how(bot, code)}; see {bot.log}")
 
     async def watch(self) -> None:
         """Run until a bot ends, then raise :class:`BotExitedError`."""
         while True:
             self.check()
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(_LOOK_S)
+
+    def tend(self) -> list[BotEnd]:
+        """
+        Start bots again whose pause is over, and say which have ended since the last call; call it now and then.
+
+        The pause doubles from half a second to half a minute. A bot that has been started again ``restarts`` times
+        stays away.
+        """
+        ends: list[BotEnd] = []
+        for bot in self._bots:
+            if bot.due is not None and time.monotonic() >= bot.due:
+                bot.due = None
+                _close(bot.keeper)
+                bot.keeper = self._keeper(bot.log, bot.command, bot.environment, append=True)
+            elif bot.due is None and not bot.gone and (code := bot.keeper.poll()) is not None:
+                ends.append(self._ended(bot, code))
+        return ends
+
+    def _ended(self, bot: _Bot, code: int) -> BotEnd:
+        again_s = min(_AGAIN_MOST_S, _AGAIN_FIRST_S * 2.0 ** min(bot.ends, 16))
+        bot.ends += 1
+        if bot.ends > self.restarts:
+            bot.gone = True
+            return BotEnd(bot.name, _how(bot, code), None)
+        bot.due = time.monotonic() + again_s
+        return BotEnd(bot.name, _how(bot, code), again_s)
+
+    async def keep(self, told: Callable[[BotEnd], None]) -> None:
+        """Tend the bots until cancelled; *told* hears of every end."""
+        while True:
+            for end in self.tend():
+                told(end)
+            await asyncio.sleep(_LOOK_S)
 
     def stop(self) -> None:
         """Stop every bot and all it started; blocks up to the grace period and a little. Safe to call twice."""
         bots, self._bots = self._bots, []
         for bot in bots:
-            assert bot.keeper.stdin is not None
-            with contextlib.suppress(OSError):
-                bot.keeper.stdin.close()
+            _close(bot.keeper)
         until = time.monotonic() + self.grace_s + _KEEPER_S
         for bot in bots:
             try:
@@ -148,6 +211,20 @@ class Launcher:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.stop()
+
+
+def _close(keeper: subprocess.Popen[bytes]) -> None:
+    """Let go of the pipe that keeps *keeper* at work."""
+    assert keeper.stdin is not None
+    with contextlib.suppress(OSError):
+        keeper.stdin.close()
+
+
+def _how(bot: _Bot, code: int) -> str:
+    """By what *bot* ended, and what it last said."""
+    how = f"signal {code - 128}" if code > 128 else f"signal {-code}" if code < 0 else f"exit code {code}"
+    said = _last_line(bot.log)
+    return f"({how}){': ' + said if said else ''}"
 
 
 def _last_line(log: Path) -> str:

@@ -1,8 +1,9 @@
 """Logs: one JSON object a line on stderr. Never cards of a running deal, never tokens."""
 
+import contextlib
 import logging
 import sys
-from typing import TextIO
+from typing import TextIO, cast
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
@@ -18,6 +19,22 @@ def _without_secrets(logger: object, name: str, event: structlog.typing.EventDic
         if key in event:
             event[key] = "(left out)"
     return event
+
+
+class _Quiet:
+    """A stream whose failures cost the line, and not the table that wrote it: a full disk is no reason to stop."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, ValueError):
+            return self._stream.write(text)
+        return 0
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 def configure_logs(level: str = "info", stream: TextIO | None = None) -> None:
@@ -41,6 +58,6 @@ def configure_logs(level: str = "info", stream: TextIO | None = None) -> None:
             structlog.processors.JSONRenderer(ensure_ascii=False),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(stream or sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Quiet(stream or sys.stderr))),
         cache_logger_on_first_use=False,
     )

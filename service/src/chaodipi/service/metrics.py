@@ -33,6 +33,8 @@ class Metrics:
         self._tables = self._counter("tables", "Tables that are over", "ending")
         self._pairs = self._counter("pairs", "Pairs of tables that are over and saved")
         self._reruns = self._counter("reruns", "Pairs that are played again because of a fault of the host")
+        self._flagged = self._counter("flagged_pairs", "Pairs without a score because of faults of the host")
+        self._bot_ends = self._counter("bot_ends", "Launched bots that ended while they were needed", "bot")
         self._frames = self._counter("frames", "Frames of sessions", "direction")
         self._messages = self._counter("messages", "Messages in frames", "direction")
         self._sessions = self._gauge("sessions", "Open sessions")
@@ -97,6 +99,14 @@ class Metrics:
     def pair_rerun(self) -> None:
         """A pair had a fault of the host and is played again."""
         self._reruns.inc()
+
+    def pair_flagged(self) -> None:
+        """A pair stays without a score: the organiser has to look."""
+        self._flagged.inc()
+
+    def bot_ended(self, bot: str) -> None:
+        """The process of a launched *bot* ended while it was needed."""
+        self._bot_ends.labels(bot).inc()
 
     # ---- sessions and calls
 

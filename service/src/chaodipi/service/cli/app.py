@@ -28,6 +28,9 @@ app.add_typer(replay_app, name="replay")
 app.add_typer(rules_app, name="rules")
 app.add_typer(db_app, name="db")
 
+PAIRS_MISSING = 3
+"""Exit code of a league that is over but for pairs that faults of the host kept from being scored."""
+
 Out = Annotated[Path, typer.Option(help="Folder of the store, results and records.")]
 MetricsPort = Annotated[
     int, typer.Option(min=0, max=65535, help="Port of the Prometheus metrics on this machine; 0: a free one.")
@@ -53,9 +56,9 @@ def _demo(
     from chaodipi.service.cli.demo import demo
     from rich.console import Console
 
-    demo(
-        Console(), ruleset, boards, out, seed, [name.strip() for name in bots.split(",") if name.strip()], metrics_port
-    )
+    names = [name.strip() for name in bots.split(",") if name.strip()]
+    if not demo(Console(), ruleset, boards, out, seed, names, metrics_port):
+        raise typer.Exit(PAIRS_MISSING)
 
 
 @app.command("serve")
@@ -97,7 +100,8 @@ def _league_run(
     from chaodipi.service.cli.league import run_league
     from rich.console import Console
 
-    run_league(Console(), file, out, listen, metrics_port)
+    if not run_league(Console(), file, out, listen, metrics_port):
+        raise typer.Exit(PAIRS_MISSING)
 
 
 @league_app.command("standings")
@@ -287,10 +291,9 @@ def _expected(error: BaseException) -> bool:
     from chaodipi.service.host.errors import HostError
     from chaodipi.service.launch import BotExitedError
     from chaodipi.service.records.verify import RecordError
-    from chaodipi.service.scheduler.run import PairFailedError
     from chaodipi.service.store import StoreError
 
-    known = (UsageError, ConfigError, HostError, BotExitedError, RecordError, PairFailedError, StoreError, EngineError)
+    known = (UsageError, ConfigError, HostError, BotExitedError, RecordError, StoreError, EngineError)
     return isinstance(error, known)
 
 

@@ -9,24 +9,27 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
+import structlog
 from chaodipi.engine.errors import RulesetError
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
 from chaodipi.service.cli.errors import UsageError
-from chaodipi.service.cli.screen import pair_progress, print_standings
+from chaodipi.service.cli.screen import pair_progress, print_missing, print_standings
 from chaodipi.service.host.identity import Grant, new_token
-from chaodipi.service.launch import BASELINES, Launcher, baseline_command
+from chaodipi.service.launch import BASELINES, BotEnd, Launcher, baseline_command
 from chaodipi.service.logs import configure_logs
 from chaodipi.service.match.clock import TimeControl
 from chaodipi.service.rulefile import find_ruleset
-from chaodipi.service.scheduler.league import PlayedPair, play_league, results_json
+from chaodipi.service.scheduler.league import MissingPair, PlayedPair, play_league, results_json
 from chaodipi.service.scheduler.schedule import Entry, Plan, check_names
 from chaodipi.service.scheduler.standings import PairOutcome, standings
 from chaodipi.service.scheduler.timing import decision_times
 from rich.console import Console
 
 __all__ = ["demo", "resolve_preset", "seed_from_text"]
+
+log = structlog.get_logger("chaodipi.cli")
 
 BOT_START_S = 30.0
 
@@ -59,8 +62,12 @@ def demo(
     seed: str | None,
     bots: Sequence[str],
     metrics_port: int = 0,
-) -> None:
-    """Play the demo league into *out* and show its standings; everything started here is stopped on any way out."""
+) -> bool:
+    """
+    Play the demo league into *out* and show its standings; False if pairs are missing.
+
+    Everything started here is stopped on any way out.
+    """
     ruleset = resolve_preset(preset)
     names = tuple(bots) or BASELINES
     for name in names:
@@ -87,9 +94,9 @@ def demo(
     log_file = (out / "host.log").open("w", encoding="utf-8", buffering=1)
     configure_logs("info", log_file)
     with log_file, Launcher(out / "bots") as launcher:
-        outcomes = asyncio.run(_play(console, plan, launcher, out, metrics_port))
+        outcomes, missing = asyncio.run(_play(console, plan, launcher, out, metrics_port))
     (out / "results.json").write_text(
-        json.dumps(results_json(plan, outcomes, "points"), indent=1) + "\n", encoding="utf-8"
+        json.dumps(results_json(plan, outcomes, "points", missing), indent=1) + "\n", encoding="utf-8"
     )
     decisions = sum(outcome.decisions for outcome in outcomes)
     took = time.monotonic() - started
@@ -97,11 +104,16 @@ def demo(
     console.print(
         f"{2 * len(outcomes)} tables, {decisions:,} decisions in {took:.1f} s; results in {out / 'results.json'}"
     )
-    console.print(f"seed {secrets.seed.hex()}", soft_wrap=True)
+    print_missing(console, missing)
+    if not missing:
+        console.print(f"seed {secrets.seed.hex()}", soft_wrap=True)
     console.print(f"check it all: chaodipi replay verify {records}", soft_wrap=True)
+    return not missing
 
 
-async def _play(console: Console, plan: Plan, launcher: Launcher, out: Path, metrics_port: int) -> list[PairOutcome]:
+async def _play(
+    console: Console, plan: Plan, launcher: Launcher, out: Path, metrics_port: int
+) -> tuple[list[PairOutcome], list[MissingPair]]:
     names = list(dict.fromkeys(bot for entry in plan.entries for bot in entry.bots))
     tokens = {name: new_token() for name in names}
     grants = [Grant.of(name, token) for name, token in tokens.items()]
@@ -109,9 +121,9 @@ async def _play(console: Console, plan: Plan, launcher: Launcher, out: Path, met
         console.print(f"bots at {hosted.server}, metrics at {hosted.metrics_url}", soft_wrap=True)
         for name in names:
             launcher.start(name, baseline_command(name), hosted.server, tokens[name])
-        outcomes = await watched(console, plan, hosted, launcher, names, out / "records")
+        played = await watched(console, plan, hosted, launcher, names, out / "records")
         (out / "metrics.prom").write_text(hosted.metrics.text(), encoding="utf-8")
-        return outcomes
+        return played
 
 
 async def _nothing(_played: PlayedPair) -> None:
@@ -130,29 +142,45 @@ async def watched(
     save: Callable[[PlayedPair], Awaitable[None]] = _nothing,
     tables_in_flight: int = 16,
     wait_s: float = BOT_START_S,
-) -> list[PairOutcome]:
-    """Play *plan* while every launched bot is alive; BotExitedError as soon as one is not."""
+) -> tuple[list[PairOutcome], list[MissingPair]]:
+    """
+    Play *plan*: the outcomes of its pairs, and the pairs that stay without one because of the host.
 
+    A launched bot that ends before all are there is a mistake of its owner: BotExitedError. Later it is started again,
+    a bounded number of times, and its seats are played by the fault policy while it is away.
+    """
     metrics = hosted.metrics
+    missing: list[MissingPair] = []
 
-    async def league() -> list[PairOutcome]:
-        with pair_progress(console, plan.pair_count, len(done or {})) as progress:
-            await hosted.host.wait_for_bots(names, wait_s)
-            progress.begin()
+    def flagged(pair: MissingPair) -> None:
+        metrics.pair_flagged()
+        missing.append(pair)
+        console.print(f"not scored: {pair}", soft_wrap=True, markup=False)
 
-            def saved(outcome: PairOutcome) -> None:
-                metrics.pair_saved()
-                progress.add(outcome)
+    def ended(end: BotEnd) -> None:
+        metrics.bot_ended(end.name)
+        log.warning("bot_ended", bot=end.name, how=end.how, again_s=end.again_s)
+        if end.again_s is None:
+            hosted.host.give_up(end.name)
+        console.print(f"{end}", soft_wrap=True, markup=False)
 
-            return await play_league(
-                plan,
-                hosted.host,
-                records,
-                done=done,
-                save=save,
-                on_outcome=saved,
-                on_rerun=lambda _pair: metrics.pair_rerun(),
-                tables_in_flight=tables_in_flight,
-            )
+    with pair_progress(console, plan.pair_count, len(done or {})) as progress:
+        await hosting.unless(launcher.watch(), hosted.host.wait_for_bots(names, wait_s))
+        progress.begin()
 
-    return await hosting.unless(launcher.watch(), league())
+        def saved(outcome: PairOutcome) -> None:
+            metrics.pair_saved()
+            progress.add(outcome)
+
+        league = play_league(
+            plan,
+            hosted.host,
+            records,
+            done=done,
+            save=save,
+            on_outcome=saved,
+            on_rerun=lambda _pair: metrics.pair_rerun(),
+            on_flagged=flagged,
+            tables_in_flight=tables_in_flight,
+        )
+        return await hosting.unless(launcher.keep(ended), league), missing

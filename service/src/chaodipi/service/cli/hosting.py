@@ -30,6 +30,8 @@ class OpenHost(Protocol):
 
     def take_used(self) -> dict[str, float]: ...
 
+    def give_up(self, bot: str) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Hosted:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 from chaodipi.service.boards.board import Secrets
@@ -10,16 +10,16 @@ from chaodipi.service.cli import hosting
 from chaodipi.service.cli.admission import Admission
 from chaodipi.service.cli.demo import BOT_START_S, seed_from_text, watched
 from chaodipi.service.cli.errors import UsageError
-from chaodipi.service.cli.screen import print_standings
+from chaodipi.service.cli.screen import print_missing, print_standings
 from chaodipi.service.host.identity import Grant, new_token
 from chaodipi.service.launch import Launcher
 from chaodipi.service.logs import configure_logs
-from chaodipi.service.scheduler.league import PlayedPair, results_json
+from chaodipi.service.scheduler.league import MissingPair, PlayedPair, SaveFailedError, results_json
 from chaodipi.service.scheduler.league_file import LeagueFile, load_league
 from chaodipi.service.scheduler.schedule import Plan
 from chaodipi.service.scheduler.standings import PairOutcome, standings
 from chaodipi.service.scheduler.timing import decision_times
-from chaodipi.service.store import LeagueRow, Store
+from chaodipi.service.store import LeagueRow, Store, StoreError
 from chaodipi.service.store.rows import rows_of
 from chaodipi.service.store.store import Writer
 from rich.console import Console
@@ -27,8 +27,8 @@ from rich.console import Console
 __all__ = ["run_league", "show_standings"]
 
 
-def run_league(console: Console, path: Path, out: Path, listen: str, metrics_port: int = 0) -> None:
-    """Play the league of *path* into *out*, or play on where an earlier run stopped."""
+def run_league(console: Console, path: Path, out: Path, listen: str, metrics_port: int = 0) -> bool:
+    """Play the league of *path* into *out*, or play on where an earlier run stopped; False if pairs are missing."""
     league = load_league(path)
     folder = out / league.name
     with Store(out / "chaodipi.db", writing=True) as store:
@@ -52,21 +52,24 @@ def run_league(console: Console, path: Path, out: Path, listen: str, metrics_por
         done = store.outcomes(league.name)
         console.print(f"league {league.name}: {plan.pair_count} pairs of tables, {len(done)} done")
         console.print(f"seed commitment {plan.secrets.commitment.hex()}", soft_wrap=True)
-        outcomes = list(done.values())
+        outcomes, missing = list(done.values()), list[MissingPair]()
         if len(done) < plan.pair_count:
             folder.mkdir(parents=True, exist_ok=True)
             with (folder / "host.log").open("a", encoding="utf-8", buffering=1) as log_file:
                 configure_logs("info", log_file)
-                with Launcher(folder / "bots", limits=league.limits) as launcher:
-                    outcomes = asyncio.run(
+                with Launcher(folder / "bots", limits=league.limits, restarts=league.restarts) as launcher:
+                    outcomes, missing = asyncio.run(
                         _play(console, league, plan, store, launcher, folder, done, listen, metrics_port)
                     )
-        results = results_json(plan, sorted(outcomes, key=lambda outcome: outcome.number), league.rank_by)
-        (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         names = [entry.name for entry in plan.entries]
         lines = standings(names, outcomes, league.rank_by)
         print_standings(console, f"{league.name}, by {league.rank_by}", lines, decision_times(outcomes))
+        print_missing(console, missing)
+        # After the standings: where the disk is full they are shown at least.
+        results = results_json(plan, sorted(outcomes, key=lambda outcome: outcome.number), league.rank_by, missing)
+        (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         console.print(f"results: {folder / 'results.json'}", soft_wrap=True)
+        return not missing
 
 
 def _plan(league: LeagueFile, secrets: Secrets) -> Plan:
@@ -86,7 +89,7 @@ async def _play(
     done: dict[int, PairOutcome],
     listen: str,
     metrics_port: int,
-) -> list[PairOutcome]:
+) -> tuple[list[PairOutcome], list[MissingPair]]:
     playing = {name for entry in league.entries for name in entry.bots}
     launched = {bot.name: new_token() for bot in league.bots if bot.command is not None}
     admission = Admission(store, lambda name: name in playing and name not in launched)
@@ -102,7 +105,10 @@ async def _play(
                 launcher.start(bot.name, bot.command, hosted.server, launched[bot.name])
 
         async def save(played: PlayedPair) -> None:
-            await writer.save(rows_of(league.name, played))
+            try:
+                await writer.save(rows_of(league.name, played))
+            except StoreError as error:
+                raise SaveFailedError(str(error)) from error
 
         return await watched(
             console,
@@ -130,10 +136,27 @@ def show_standings(console: Console, out: Path, name: str | None, as_json: bool)
         outcomes = list(store.outcomes(name).values())
     lines = standings(row.entries, outcomes, row.rank_by)
     times = decision_times(outcomes)
+    missing = _missing(out / name / "results.json", {outcome.number for outcome in outcomes})
     if as_json:
         for line in lines:
             time = times.get(line.entry)
-            extra = {"schema": "chaodipi/standing/1", "league": name, "timing": time and time.as_json()}
+            extra = {
+                "schema": "chaodipi/standing/1",
+                "league": name,
+                "timing": time and time.as_json(),
+                "missing": [pair.as_json() for pair in missing if line.entry in (pair.first, pair.second)],
+            }
             console.file.write(json.dumps(extra | line.as_json()) + "\n")
         return
     print_standings(console, f"{name}, by {row.rank_by}, {len(outcomes)} of {row.pairs} pairs", lines, times)
+    print_missing(console, missing)
+
+
+def _missing(results: Path, done: Container[int]) -> list[MissingPair]:
+    """The pairs that the last run had to leave out and that are not in *done* since."""
+    try:
+        said = json.loads(results.read_text(encoding="utf-8"))["missing"]
+        pairs = [MissingPair.from_json(each) for each in said]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [pair for pair in pairs if pair.number not in done]

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 
+from chaodipi.service.scheduler.league import MissingPair
 from chaodipi.service.scheduler.standings import Estimate, PairOutcome, Standing
 from chaodipi.service.scheduler.timing import DecisionTime
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-__all__ = ["PairProgress", "pair_progress", "print_standings"]
+__all__ = ["PairProgress", "pair_progress", "print_missing", "print_standings"]
 
 
 class PairProgress:
@@ -106,3 +107,15 @@ def print_standings(console: Console, title: str, lines: Sequence[Standing], tim
             if line.forfeits:
                 said.append(f"{line.forfeits} {'table' if line.forfeits == 1 else 'tables'} forfeited")
             console.print(f"faults of {line.entry}: {', '.join(said)}")
+
+
+def print_missing(console: Console, missing: Sequence[MissingPair]) -> None:
+    """How many pairs have no score because of the host, and why; nothing if there are none."""
+    if not missing:
+        return
+    one = len(missing) == 1
+    console.print(f"{len(missing)} {'pair is' if one else 'pairs are'} missing because of faults of the host:")
+    for pair in sorted(missing, key=lambda pair: pair.number):
+        console.print(f"  {pair}", soft_wrap=True, markup=False)
+    it, counts = ("it", "it counts") if one else ("them", "they count")
+    console.print(f"the same command plays {it} again; until then {counts} for nobody")

@@ -64,7 +64,10 @@ async def _serve(
             group.create_task(admission.follow(host, lambda name: console.print(f"bot {name} added")))
             guests: set[str] = set()
             while True:
-                launcher.check()
+                for end in launcher.tend():
+                    console.print(f"{end}", soft_wrap=True, markup=False)
+                    if end.again_s is None:
+                        host.give_up(end.name)
                 online = host.online()
                 for name in sorted(admission.bots):
                     if ruleset is not None and online.get(name) and name not in guests:

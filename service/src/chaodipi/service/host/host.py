@@ -148,9 +148,8 @@ class Host:
 
     def give_up(self, bot: str) -> None:
         """Nobody will bring *bot* back: its seats are not waited for, until it opens a session after all."""
-        if not self._sessions.get(bot):
-            self._given_up.add(bot)
-            self._notify()
+        self._given_up.add(bot)
+        self._notify()
 
     # ---- sessions
 

@@ -6,6 +6,7 @@ revealed board seeds. It holds no clock and no random id, so the same league giv
 and answers that came late, twice or for no open decision, stand beside it in ``NAME.timing.json``.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -19,7 +20,15 @@ from chaodipi.engine.scoring import Settlement
 from chaodipi.service.boards.board import Board, Secrets
 from chaodipi.service.match.table import TableResult, TableSpec
 
-__all__ = ["SCHEMA", "action_from_json", "action_to_json", "record_name", "settlement_to_json", "write_record"]
+__all__ = [
+    "SCHEMA",
+    "action_from_json",
+    "action_to_json",
+    "record_name",
+    "remove_record",
+    "settlement_to_json",
+    "write_record",
+]
 
 SCHEMA = "chaodipi/record/1"
 FLAG = "flag"
@@ -190,6 +199,14 @@ def write_record(folder: Path, spec: TableSpec, board: Board, secrets: Secrets, 
     _write_whole(folder / name.replace(".jsonl", ".timing.json"), canonical(thinking) + "\n")
     _write_whole(folder / name, text)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def remove_record(folder: Path, spec: TableSpec) -> None:
+    """Take a record back, as far as there is one: its table counts for nothing and is played again."""
+    path = folder / record_name(spec.table_id)
+    for each in (path, path.with_suffix(".timing.json")):
+        with contextlib.suppress(OSError):
+            each.unlink()
 
 
 def _write_whole(path: Path, text: str) -> None:

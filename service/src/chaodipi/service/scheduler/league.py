@@ -1,19 +1,31 @@
 """A league from its plan to its standings: play what is missing, write records, save results."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import structlog
 from chaodipi.service.match.table import TableResult
-from chaodipi.service.records.record import write_record
+from chaodipi.service.records.record import remove_record, write_record
 from chaodipi.service.scheduler.run import TableHost, outcome_of, play_schedule
 from chaodipi.service.scheduler.schedule import Pair, Plan, round_robin
 from chaodipi.service.scheduler.standings import PairOutcome, Standing, standings
 from chaodipi.service.scheduler.timing import decision_times
 
-__all__ = ["PlayedPair", "play_league", "results_json"]
+__all__ = ["MissingPair", "PlayedPair", "SaveFailedError", "play_league", "results_json"]
+
+Results = tuple[TableResult, TableResult]
+
+log = structlog.get_logger("chaodipi.scheduler")
+
+SAVE_PAUSES_S = (0.5, 2.0, 8.0)
+"""What to wait before a pair that could not be saved is saved again."""
+
+
+class SaveFailedError(Exception):
+    """What *save* of :func:`play_league` raises when it cannot write now: a fault of the host, tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +36,30 @@ class PlayedPair:
     results: tuple[TableResult, TableResult]
     record_digests: tuple[str, str]
     outcome: PairOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPair:
+    """A pair that faults of the host kept from being scored, and why; the same command plays it again."""
+
+    number: int
+    board: int
+    first: str
+    second: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"pair {self.number} (board {self.board}, {self.first} against {self.second}): {self.why}"
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``results.json``."""
+        return {"number": self.number, "board": self.board, "entries": [self.first, self.second], "why": self.why}
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> "MissingPair":
+        """The inverse; KeyError, TypeError or ValueError for anything else."""
+        first, second = said["entries"]
+        return cls(said["number"], said["board"], first, second, said["why"])
 
 
 async def _nothing(_played: PlayedPair) -> None:
@@ -39,52 +75,122 @@ async def play_league(
     save: Callable[[PlayedPair], Awaitable[None]] = _nothing,
     on_outcome: Callable[[PairOutcome], None] = lambda _outcome: None,
     on_rerun: Callable[[Pair], None] = lambda _pair: None,
+    on_flagged: Callable[[MissingPair], None] = lambda _missing: None,
     tables_in_flight: int = 16,
+    save_pauses_s: Sequence[float] = SAVE_PAUSES_S,
 ) -> list[PairOutcome]:
     """
-    Play every pair that is not in *done*, by its number; the outcomes of all pairs, in schedule order.
+    Play every pair that is not in *done*, by its number; the outcomes of all scored pairs, in schedule order.
 
     A record is written when all tables of its board are over (it reveals the seed), then *save* is called, then the
-    pair counts: what is saved always has its record.
+    pair counts: what is saved always has its record. Where writing or *save* fails (``OSError``,
+    :class:`SaveFailedError`) the results are kept and written again after each of *save_pauses_s* seconds.
 
-    Raises:
-        PairFailedError: see :func:`play_schedule`.
+    A pair that stays without a score because of the host goes to *on_flagged*, and the league goes on. So do all other
+    pairs of its board: a board that will be played again must not be revealed.
     """
-    outcomes = dict(done or {})
-    held: dict[int, list[tuple[Pair, tuple[TableResult, TableResult]]]] = {}
-    waiting: dict[int, int] = {}
+    books = _Books(records, plan, save, save_pauses_s, on_outcome, on_flagged, dict(done or {}))
     for pair in round_robin(plan):
-        if pair.number not in outcomes:
-            waiting[pair.board.index] = waiting.get(pair.board.index, 0) + 1
+        if pair.number not in books.outcomes:
+            books.expect(pair)
+    missing = (pair for pair in round_robin(plan) if pair.number not in books.outcomes)
     await asyncio.to_thread(records.mkdir, parents=True, exist_ok=True)
+    await play_schedule(
+        missing, host, books.take, books.flag, tables_in_flight=tables_in_flight, on_rerun=on_rerun
+    )  # fmt: skip
+    return [books.outcomes[number] for number in sorted(books.outcomes)]
 
-    async def on_pair(pair: Pair, results: tuple[TableResult, TableResult]) -> None:
-        board = pair.board.index
-        held.setdefault(board, []).append((pair, results))
-        waiting[board] -= 1
-        if waiting[board]:
+
+class _Books:
+    """What became of the pairs so far; those whose board is not over wait here."""
+
+    def __init__(
+        self,
+        records: Path,
+        plan: Plan,
+        save: Callable[[PlayedPair], Awaitable[None]],
+        pauses_s: Sequence[float],
+        on_outcome: Callable[[PairOutcome], None],
+        on_flagged: Callable[[MissingPair], None],
+        outcomes: dict[int, PairOutcome],
+    ) -> None:
+        self.outcomes = outcomes
+        self._records = records
+        self._plan = plan
+        self._save = save
+        self._pauses_s = pauses_s
+        self._on_outcome = on_outcome
+        self._on_flagged = on_flagged
+        self._held: dict[int, list[tuple[Pair, Results]]] = {}
+        self._open: dict[int, int] = {}
+        self._spoilt: dict[int, Pair] = {}
+
+    def expect(self, pair: Pair) -> None:
+        """*pair* is to be played: its board is over no earlier."""
+        self._open[pair.board.index] = self._open.get(pair.board.index, 0) + 1
+
+    async def take(self, pair: Pair, results: Results) -> None:
+        """*pair* was played."""
+        self._held.setdefault(pair.board.index, []).append((pair, results))
+        await self._one_less(pair.board.index)
+
+    async def flag(self, pair: Pair, why: str) -> None:
+        """*pair* was not played, because of the host."""
+        self._spoilt.setdefault(pair.board.index, pair)
+        self._missing(pair, why)
+        await self._one_less(pair.board.index)
+
+    async def _one_less(self, board: int) -> None:
+        self._open[board] -= 1
+        if self._open[board]:
             return
-        for ready, tables in held.pop(board):
-            await finish(ready, tables)
+        for pair, results in self._held.pop(board, []):
+            spoiler = self._spoilt.get(board)
+            if spoiler is not None:
+                self._missing(pair, f"its board is played again for pair {spoiler.number}")
+            elif why := await self._finish(pair, results):
+                self._missing(pair, why)
 
-    async def finish(pair: Pair, results: tuple[TableResult, TableResult]) -> None:
+    def _missing(self, pair: Pair, why: str) -> None:
+        missing = MissingPair(pair.number, pair.board.index, pair.first, pair.second, why)
+        log.error("pair_missing", pair=pair.number, board=pair.board.index, why=why)
+        self._on_flagged(missing)
+
+    async def _finish(self, pair: Pair, results: Results) -> str:
+        """Write and count *pair*; why it could not be written, "" if it was."""
+        why = ""
+        for pause in (0.0, *self._pauses_s):
+            if why:
+                log.warning("save_again", pair=pair.number, after_s=pause, why=why)
+                await asyncio.sleep(pause)
+            try:
+                played = self._write(pair, results)
+                await self._save(played)
+            except (OSError, SaveFailedError) as error:
+                why = f"could not be saved: {error}"
+                continue
+            self.outcomes[pair.number] = played.outcome
+            self._on_outcome(played.outcome)
+            return ""
+        for spec in pair.tables:
+            remove_record(self._records, spec)
+        return why
+
+    def _write(self, pair: Pair, results: Results) -> PlayedPair:
         one, two = (
-            write_record(records, spec, pair.board, plan.secrets, result)
+            write_record(self._records, spec, pair.board, self._plan.secrets, result)
             for spec, result in zip(pair.tables, results, strict=True)
         )
-        outcome = outcome_of(pair, results)
-        await save(PlayedPair(pair, results, (one, two), outcome))
-        outcomes[pair.number] = outcome
-        on_outcome(outcome)
-
-    missing = (pair for pair in round_robin(plan) if pair.number not in outcomes)
-    await play_schedule(missing, host, on_pair, tables_in_flight=tables_in_flight, on_rerun=on_rerun)
-    return [outcomes[number] for number in sorted(outcomes)]
+        return PlayedPair(pair, results, (one, two), outcome_of(pair, results))
 
 
-def results_json(plan: Plan, outcomes: list[PairOutcome], rank_by: str) -> dict[str, Any]:
+def results_json(
+    plan: Plan, outcomes: list[PairOutcome], rank_by: str, missing: Sequence[MissingPair] = ()
+) -> dict[str, Any]:
     """
-    ``results.json``: what was played and what came out. Only for a league that is over.
+    ``results.json``: what was played and what came out. For a league that is over, or waits for *missing* pairs only.
+
+    While pairs are missing the seed is not revealed: they will be played with it.
 
     Two runs of one league with deterministic bots share all of it but ``timing``.
     """
@@ -98,8 +204,10 @@ def results_json(plan: Plan, outcomes: list[PairOutcome], rank_by: str) -> dict[
         "boards_per_pairing": plan.boards,
         "shared_boards": plan.shared,
         "tables": 2 * len(outcomes),
+        "complete": not missing,
+        "missing": [pair.as_json() for pair in sorted(missing, key=lambda pair: pair.number)],
         "seed_commitment": plan.secrets.commitment.hex(),
-        "seed": plan.secrets.seed.hex(),
+        "seed": None if missing else plan.secrets.seed.hex(),
         "nonces": [nonce.hex() for nonce in plan.secrets.nonces],
         "rank_by": rank_by,
         "standings": [line.as_json() for line in lines],

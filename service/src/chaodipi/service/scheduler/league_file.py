@@ -10,6 +10,7 @@
     shared_boards = false
     tables_in_flight = 16
     mode = "prevent"          # or "penalise": a referee books breaches by the ruleset's table
+    restarts = 10             # of a launched bot that ends; then its seats are played by default actions
 
     [overrides]               # optional: single values of the ruleset
     stage = 100
@@ -41,7 +42,7 @@ from chaodipi.engine.errors import RulesetError
 from chaodipi.engine.referee import MODES
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.service.config import ConfigError, TomlFile, read_time
-from chaodipi.service.launch import BASELINES, Limits, baseline_command
+from chaodipi.service.launch import BASELINES, RESTARTS, Limits, baseline_command
 from chaodipi.service.match.clock import TimeControl
 from chaodipi.service.rulefile import find_ruleset
 from chaodipi.service.scheduler.margins import SCALES
@@ -51,7 +52,8 @@ __all__ = ["BotLine", "LeagueFile", "check_name", "load_league"]
 
 _TOP: dict[str, type] = {
     "name": str, "ruleset": str, "boards": int, "rank_by": str, "seed": str, "shared_boards": bool,
-    "tables_in_flight": int, "mode": str, "overrides": dict, "time": dict, "limits": dict, "bots": list, "teams": list,
+    "tables_in_flight": int, "mode": str, "restarts": int, "overrides": dict, "time": dict, "limits": dict, "bots": list,
+    "teams": list,
 }  # fmt: skip
 _LIMITS: dict[str, type] = dict.fromkeys((field.name for field in fields(Limits)), int)
 _BOT: dict[str, type] = {"name": str, "command": list, "baseline": str, "remote": bool, "nonce": str}
@@ -82,6 +84,7 @@ class LeagueFile:
     shared_boards: bool
     tables_in_flight: int
     mode: str
+    restarts: int
     time: TimeControl
     limits: Limits
     bots: tuple[BotLine, ...]
@@ -134,6 +137,8 @@ def load_league(path: Path) -> LeagueFile:
     for key in ("boards", "tables_in_flight"):
         if values.get(key, 1) < 1:
             raise file.error(f"{key} = {values[key]}: 1 or more", key)
+    if values.get("restarts", 0) < 0:
+        raise file.error(f"restarts = {values['restarts']}: 0 (never) or more", "restarts")
     if values.get("rank_by", "points") not in SCALES:
         raise file.error(f"rank_by = {values['rank_by']!r}: one of {', '.join(SCALES)}", "rank_by")
     if values.get("mode", "prevent") not in MODES:
@@ -149,6 +154,7 @@ def load_league(path: Path) -> LeagueFile:
         shared_boards=values.get("shared_boards", False),
         tables_in_flight=values.get("tables_in_flight", 16),
         mode=values.get("mode", "prevent"),
+        restarts=values.get("restarts", RESTARTS),
         time=_time(file, values.get("time", {}), ruleset),
         limits=_limits(file, values.get("limits", {})),
         bots=bots,

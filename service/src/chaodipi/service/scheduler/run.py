@@ -1,7 +1,7 @@
 """Plays a schedule: several tables in flight, each pair whole or not at all."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
@@ -12,7 +12,10 @@ from chaodipi.service.scheduler.schedule import Pair
 from chaodipi.service.scheduler.standings import PairOutcome
 from chaodipi.service.scheduler.timing import times_of
 
-__all__ = ["PairFailedError", "TableHost", "faults_of", "outcome_of", "play_schedule"]
+__all__ = ["TableHost", "faults_of", "outcome_of", "play_schedule"]
+
+ATTEMPTS = 3
+"""How often a pair is played before its host faults are the organiser's to look at."""
 
 Results = tuple[TableResult, TableResult]
 
@@ -23,33 +26,43 @@ class TableHost(Protocol):
     async def play_table(self, spec: TableSpec) -> TableResult: ...
 
 
-class PairFailedError(RuntimeError):
-    """A pair was lost to our own faults again and again; nobody is scored."""
-
-
 async def play_schedule(
     pairs: Iterable[Pair],
     host: TableHost,
     on_pair: Callable[[Pair, Results], Awaitable[None]],
+    on_flagged: Callable[[Pair, str], Awaitable[None]],
     *,
     tables_in_flight: int = 16,
-    attempts: int = 3,
+    attempts: int = ATTEMPTS,
     on_rerun: Callable[[Pair], None] = lambda _pair: None,
 ) -> None:
     """
     Play *pairs*, ``tables_in_flight`` tables (at least two) at a time, and hand over each finished pair once.
 
-    A pair with a host fault is played again whole, *attempts* times in all; *on_rerun* is told each time.
-
-    Raises:
-        PairFailedError: all attempts ended in a host fault; ours.
+    A pair with a host fault is unscored, and played again whole when all others have begun, *attempts* times in all;
+    *on_rerun* is told each time. Then it goes to *on_flagged* with the reason, and the others go on.
     """
     waiting = iter(pairs)
+    again: deque[tuple[Pair, int]] = deque()
+
+    def next_pair() -> tuple[Pair, int] | None:
+        """A pair and how often it was tried; one iterator for all workers: pairs start in schedule order."""
+        pair = next(waiting, None)
+        if pair is not None:
+            return pair, 0
+        return again.popleft() if again else None
 
     async def work() -> None:
-        # One iterator for all workers: pairs start in schedule order.
-        for pair in waiting:
-            await on_pair(pair, await _play_pair(pair, host, attempts, on_rerun))
+        while (job := next_pair()) is not None:
+            pair, tried = job
+            one, two = await asyncio.gather(host.play_table(pair.tables[0]), host.play_table(pair.tables[1]))
+            if "host_fault" not in (one.how, two.how):
+                await on_pair(pair, (one, two))
+            elif tried + 1 < attempts:
+                on_rerun(pair)
+                again.append((pair, tried + 1))
+            else:
+                await on_flagged(pair, f"host fault in {attempts} attempts: {one.note or two.note or 'no reason'}")
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -64,21 +77,6 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-async def _play_pair(pair: Pair, host: TableHost, attempts: int, on_rerun: Callable[[Pair], None]) -> Results:
-    note = ""
-    for attempt in range(attempts):
-        if attempt:
-            on_rerun(pair)
-        one, two = await asyncio.gather(host.play_table(pair.tables[0]), host.play_table(pair.tables[1]))
-        if "host_fault" not in (one.how, two.how):
-            return one, two
-        note = one.note or two.note
-    raise PairFailedError(
-        f"pair {pair.number} (board {pair.board.index}, {pair.first} against {pair.second}): "
-        f"host fault in {attempts} attempts{': ' + note if note else ''}"
-    )
 
 
 def outcome_of(pair: Pair, results: Results) -> PairOutcome:
