@@ -90,7 +90,16 @@ EXPECTED = {
 STRAYS = {"slow": "late", "answers-twice": "stale", "answers-early": "stale", "others-seat": "stale"}
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+# The situation that a bot is there for, in the names of its tests.
+SITUATIONS = {
+    "crash-in-deal": "t1", "silent": "t2", "slow": "t3", "answers-twice": "t3", "answers-early": "t3", "illegal": "t4",
+    "malformed": "t4", "never-reads": "t12",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, id="-".join(filter(None, (SITUATIONS.get(name), name)))) for name in EXPECTED]
+)
 async def test_a_bad_bot_gets_its_own_faults_and_nobody_elses_notice(name, tmp_path):
     allowed, forfeits = EXPECTED[name]
     if not allowed:
@@ -106,6 +115,13 @@ async def test_a_bad_bot_gets_its_own_faults_and_nobody_elses_notice(name, tmp_p
         assert done.spoiled.how == ("forfeit" if forfeits else "played"), done.log[-2000:]
     if allowed:
         assert done.faults
+    # What a bot is counted for is counted for it alone, each kind by itself.
+    registry = done.host.metrics.registry
+    for kind in ("illegal", "malformed", "timeout", "disconnected", "not_ready"):
+        booked = sum(done.spoiled.faults.get(seat, {}).get(kind, 0) for seat in (1, 3))
+        assert (registry.get_sample_value("chaodipi_faults_total", {"bot": "dog", "kind": kind}) or 0) == booked
+        for honest in HONEST:
+            assert not registry.get_sample_value("chaodipi_faults_total", {"bot": honest, "kind": kind})
     strays = {kind for kinds in done.spoiled.strays.values() for kind in kinds}
     assert strays == ({STRAYS[name]} if name in STRAYS else set())
     assert not any(seat in done.spoiled.strays for seat in (0, 2)), done.spoiled.strays

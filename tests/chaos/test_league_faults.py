@@ -2,10 +2,13 @@
 
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from tests.support.processes import wait_until
 
 PATIENCE_S = 240
 BOTS = Path(sys.executable).parent / "chaodipi-badbots"
@@ -22,9 +25,12 @@ def bot(name: str, how: str) -> str:
     return f'[[bots]]\nname = "{name}"\n{how}\n'
 
 
+def command(path: Path) -> list[str]:
+    return [str(Path(sys.executable).parent / "chaodipi"), "league", "run", str(path), "--out", str(path.parent)]
+
+
 def run(path: Path) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).parent / "chaodipi"), "league", "run", str(path), "--out", str(path.parent)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    return subprocess.run(command(path), capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
 def results(path: Path) -> dict[str, Any]:
@@ -88,3 +94,28 @@ def test_t7_a_full_disk_flags_the_pair_and_the_same_command_plays_it_when_there_
     completed.pop("timing")
     once.pop("timing")
     assert completed == once
+
+
+def test_t7_a_locked_store_holds_results_up_and_loses_none(tmp_path: Path) -> None:
+    """Another process holds the store for longer than a write waits; when it lets go, all is saved."""
+    bots = bot("good", 'baseline = "greedy"') + bot("low", 'baseline = "random"')
+    path = league(tmp_path, bots)
+    log = tmp_path / "x" / "host.log"
+    with subprocess.Popen(command(path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                if line.startswith("bots at"):
+                    break
+            other = sqlite3.connect(tmp_path / "chaodipi.db", isolation_level=None)
+            other.execute("BEGIN IMMEDIATE")
+            wait_until(lambda: '"save_again"' in log.read_text(), "a write that was given up for now", PATIENCE_S)
+            assert process.poll() is None
+            other.execute("ROLLBACK")
+            other.close()
+            said = process.stdout.read()
+            assert process.wait(PATIENCE_S) == 0, said
+        finally:
+            process.kill()
+    assert "database is locked" in log.read_text()
+    assert (results(path)["complete"], len(results(path)["pairs"])) == (True, 2)

@@ -98,6 +98,11 @@ def test_a_league_is_hosted_with_a_referee_and_its_own_clock_if_it_says_so(tmp_p
         ("nonce", "nonze", ":19: unknown key 'nonze' in [bots]"),
         ("play_ms = 900", "play_ms = -9", ":10: [time]: play_ms = -9: 0 to 86400000 expected"),
         ("play_ms = 900", "max_faults = -1", ":10: [time]: max_faults = -1: 0 to 1000000 expected"),
+        ("play_ms = 900", "untimed = true", ":10: [time]: untimed = true is for debugging, never for a league"),
+        ("play_ms = 900", "increment_ms = 5", ":10: [time]: increment_ms = 5 needs a bank_ms"),
+        ("play_ms = 900", "cap_ms = 5", ":10: [time]: cap_ms = 5: 90000 or more for its limits"),
+        ("play_ms = 900", 'untimed = "no"', ":10: untimed = 'no' in [time]: true or false expected"),
+        ("boards = 2", "restarts = -1", ":3: restarts = -1: 0 (never) or more"),
         ("play_ms = 900", "play = 9", ":10: unknown key 'play' in [time]; known: play_ms"),
         ('command = ["bot"]', "", ":17: bot 'b' needs one of command, baseline, remote = true; here: none"),
         ('command = ["bot"]', "remote = false", ":17: bot 'b' needs one of"),
@@ -123,6 +128,25 @@ def test_teams_are_two_bots(tmp_path):
     league = load_league(path)
     assert [entry.bots for entry in league.entries] == [("a", "b"), ("b", "b")]
     assert league.nonces == (b"n", b"n")
+
+
+def test_a_league_plays_by_its_rulesets_limits_and_what_its_file_says(tmp_path):
+    path = tmp_path / "league.toml"
+    path.write_text(LEAGUE.replace("stage = 100", "play_s = 7").replace("play_ms = 900", "bank_ms = 5000"))
+    time = load_league(path).time
+    assert (time.play_ms, time.bury_ms, time.bank_ms) == (7_000, 90_000, 5_000)
+
+
+def test_the_servers_settings_have_a_clock_too(tmp_path):
+    path = tmp_path / "server.toml"
+    path.write_text('listen = "0.0.0.0:1"\n[time]\nuntimed = true\n')
+    assert load_server_config(path, {}).time == {"untimed": True}
+    path.write_text("[time]\nbyoyomi_ms = 5\n")
+    with pytest.raises(ConfigError, match=r"server\.toml:2: \[time\]: byoyomi_ms and byoyomi_periods go together"):
+        load_server_config(path, {})
+    path.write_text("[time]\nbyo = 5\n")
+    with pytest.raises(ConfigError, match=r"server\.toml:2: unknown key 'byo' in \[time\]; known: play_ms"):
+        load_server_config(path, {})
 
 
 def test_server_settings_from_file_and_environment(tmp_path):

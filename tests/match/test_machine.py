@@ -148,6 +148,7 @@ def test_an_illegal_answer_is_asked_again_then_replaced() -> None:
     again, repeated = asked(messages)
     assert (again, repeated.decision, repeated.attempt) == (seat, decision.decision, 2)
     assert repeated.time_left_ms == 800  # the clock ran on
+    assert {m.seat for m in messages} == {seat}, "the others see nothing but the action in the end"
     expected = default(machine, seat)
     machine.receive_malformed(seat, decision.decision, 310)
     messages = machine.outbox()

@@ -35,7 +35,7 @@ Out = Annotated[Path, typer.Option(help="Folder of the store, results and record
 MetricsPort = Annotated[
     int, typer.Option(min=0, max=65535, help="Port of the Prometheus metrics on this machine; 0: a free one.")
 ]
-Config = Annotated[Path | None, typer.Option(help="TOML file: listen, metrics_port, store, log_level.")]
+Config = Annotated[Path | None, typer.Option(help="TOML file: listen, metrics_port, store, log_level, [time].")]
 
 
 @app.callback()

@@ -52,8 +52,8 @@ __all__ = ["BotLine", "LeagueFile", "check_name", "load_league"]
 
 _TOP: dict[str, type] = {
     "name": str, "ruleset": str, "boards": int, "rank_by": str, "seed": str, "shared_boards": bool,
-    "tables_in_flight": int, "mode": str, "restarts": int, "overrides": dict, "time": dict, "limits": dict, "bots": list,
-    "teams": list,
+    "tables_in_flight": int, "mode": str, "restarts": int, "overrides": dict, "time": dict, "limits": dict,
+    "bots": list, "teams": list,
 }  # fmt: skip
 _LIMITS: dict[str, type] = dict.fromkeys((field.name for field in fields(Limits)), int)
 _BOT: dict[str, type] = {"name": str, "command": list, "baseline": str, "remote": bool, "nonce": str}
