@@ -71,7 +71,7 @@ def test_t13_the_time_of_day_is_read_where_it_is_listed_and_nowhere_in_play() ->
         )
     }
     # When tokens expire, and when rows were written.
-    assert readers == {"host/host.py", "store/store.py"}
+    assert readers == {"cli/bots.py", "host/host.py", "store/store.py"}
 
 
 def test_t13_no_message_of_a_session_holds_a_time_of_day() -> None:
