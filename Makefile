@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: setup demo test lint protos baseline strength rules-coverage rules-mutants rules-oracle golden-deals fuzz clean
+.PHONY: setup demo test lint protos baseline strength rules-coverage rules-mutants rules-oracle golden-deals survey fuzz clean
 
 setup:
 	@$(PYTHON) deploy/tools/setup_env.py
@@ -47,6 +47,10 @@ rules-coverage: setup
 # One whole deal of every preset as text, in tests/rules/deals; delete a file to choose another deal.
 golden-deals: setup
 	$(BIN)/python -m tests.support.golden_deals
+
+# Every preset over the real service, 204 tables each, and how often what happened.
+survey: setup
+	$(BIN)/python -m chaodipi.service.survey
 
 # Random and mutated frames against a host: `make fuzz`, or `make fuzz COUNT=100000`.
 fuzz: setup

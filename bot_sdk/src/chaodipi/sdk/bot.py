@@ -241,7 +241,22 @@ class Decision:
             for card, count in held.items():
                 for copies in range(1, min(count, 3 if self.ruleset.triples else 2) + 1):
                     found[(card,) * copies] = None
-        return list(found)
+        return [*found, *self.leads_510k()]
+
+    def leads_510k(self) -> list[Cards]:
+        """Every 510K and 55-1010-KK that may be led; empty where the ruleset has no such pattern."""
+        if not self.ruleset.k510 or self.view.plain_lead:
+            return []
+        found: list[Cards] = []
+        held = Counter(self.hand)
+        for suit in SUITS:
+            three = tuple(Card.of(suit, rank) for rank in (Rank.FIVE, Rank.TEN, Rank.KING))
+            for copies in (1, 2):
+                cards = self.order.sort(three * copies)
+                shape = shape_of(self.order, cards) if all(held[card] >= copies for card in three) else None
+                if shape is not None and shape.k510:
+                    found.append(cards)
+        return found
 
     def components(self, cls: Suit) -> tuple[Component, ...]:
         """The own cards of *cls* taken apart: longest tractors, then pairs, then singles."""

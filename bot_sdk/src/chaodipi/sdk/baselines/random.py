@@ -9,7 +9,7 @@ __all__ = ["RandomBot"]
 
 
 class RandomBot(Bot):
-    """Any legal action; two in three chances to show are passed."""
+    """Any legal action; two in three chances to show are passed, one lead in eight is a throw as it comes."""
 
     def _rng(self, decision: Decision, purpose: str = "") -> random.Random:
         # One generator a decision, not one an instance: a bot that was restarted goes on in the same way.
@@ -35,7 +35,7 @@ class RandomBot(Bot):
     def play(self, decision: Decision) -> Action:
         rng = self._rng(decision)
         if decision.is_lead:
-            return decision.play(rng.choice(decision.lead_options()))
+            return decision.play(self._throw(decision, rng) or rng.choice(decision.lead_options()))
         choice = rng.choice(decision.legal.choice_sets())
         triples = rng.sample(choice.triple_pool, choice.choose_triples)
         others = [card for card in choice.pair_pool if card not in triples]
@@ -44,6 +44,13 @@ class RandomBot(Bot):
         left.subtract(alike)
         rest = rng.sample(sorted(left.elements()), choice.choose_min)
         return decision.play([*choice.forced, *alike, *rest])
+
+    def _throw(self, decision: Decision, rng: random.Random) -> tuple[Card, ...]:
+        """Some cards of one class, or none."""
+        if decision.view.plain_lead or rng.random() > 1 / 8:
+            return ()
+        cards = decision.order.of_class(decision.hand, decision.order.class_of(rng.choice(decision.hand)))
+        return tuple(rng.sample(cards, min(len(cards), rng.randint(2, 4))))
 
 
 if __name__ == "__main__":

@@ -124,6 +124,8 @@ class RulesBot(Bot):
     partner_saves = 0.35
     low_lead = 0.42
     end_factor = 1.6
+    sure_510k = 0.9
+    """What a point of a led 510K is worth: it is hardly ever beaten."""
 
     # ---- showing
 
@@ -258,6 +260,12 @@ class RulesBot(Bot):
                 value = self._lead_value(d, count, cls, cards, parts, power)
                 if best is None or value > best[0]:
                     best = (value, cards)
+        for cards in d.leads_510k():
+            # Nothing but a trump 510K beats it, so its 25 points or more are as good as won.
+            points = sum(card.points for card in cards) + self.future_points * len(cards)
+            value = self.sure_510k * points + self.lead_bonus - 0.35 * sum(power[card] for card in cards)
+            if best is None or value > best[0]:
+                best = (value, cards)
         assert best is not None
         return best[1]
 
