@@ -158,6 +158,31 @@ def test_server_settings_from_file_and_environment(tmp_path):
         load_server_config(None, {"CHAODIPI_METRICS_PORT": "x"})
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('tls_cert = "x"\n', "{path}: tls_cert needs tls_key"),
+        ('tls_client_ca = "x"\n', "{path}: tls_client_ca needs tls_cert"),
+        ("insecure = 1\n", "{path}:1: insecure = 1: true or false expected"),
+        ("[quotas]\nframes = 1\n", "{path}:2: unknown key 'frames' in [quotas]; known: sessions, matches, frames_s"),
+        ("[quotas]\nsessions = 0\n", "{path}:2: sessions = 0 in [quotas]: 1 or more expected"),
+    ],
+)
+def test_a_mistake_in_the_settings_is_named_with_its_line(tmp_path, text, message):
+    path = tmp_path / "serve.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=re.escape(message.format(path=path))):
+        load_server_config(path, {})
+
+
+def test_settings_that_are_true_or_false_are_so_in_the_environment_too():
+    on = load_server_config(None, {"CHAODIPI_INSECURE": "true", "CHAODIPI_REFLECTION": "0"})
+    assert (on.insecure, on.reflection) == (True, False)
+    assert load_server_config(None, {}).reflection is None
+    with pytest.raises(ConfigError, match="CHAODIPI_INSECURE = 'maybe': true or false expected"):
+        load_server_config(None, {"CHAODIPI_INSECURE": "maybe"})
+
+
 def test_judge_answers_line_by_line():
     question = {
         "id": 7,

@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import dataclasses
 from typing import Any
 
 import grpc
 import pytest
+from chaodipi.service.config import QUOTAS
 from chaodipi.service.host.errors import SessionRefused
 from chaodipi.service.host.host import Host
 from chaodipi.service.host.identity import SCOPES, Grant, Tokens, hash_token, new_token
@@ -235,3 +237,51 @@ async def test_who_am_i_tells_when_the_token_ends() -> None:
         assert (answer.principal, answer.scopes, answer.expire_time.seconds) == ("bots/ant", ["play"], int(NOW + 60))
         answer = await system.WhoAmI(bot_pb2.WhoAmIRequest(), metadata=bearer("good"))
         assert not answer.HasField("expire_time")
+
+
+async def test_seats_beyond_a_tokens_quota_stay_empty_whatever_its_sessions_say() -> None:
+    """Seats are shared by the sessions of one token, first come first; another token has its own."""
+
+    async def announce(stream: Any, seats: int) -> str:
+        """What the host warns of after *seats* were offered, "" if of nothing."""
+        said = ""
+        await stream.write(
+            session_pb2.OpenSessionRequest(messages=[{"availability": {"max_matches": seats}}, {"ping": {"nonce": 7}}])
+        )
+        while True:
+            for message in (await stream.read()).messages:
+                if message.WhichOneof("body") == "pong":
+                    return said
+                said = message.warning.reason or said
+
+    async with gate(quotas=Quotas(matches=6)) as (host, channel):
+        stub: Any = session_pb2_grpc.BotSessionServiceStub(channel)
+        streams = [stub.OpenSession(metadata=bearer(token)) for token in ("good", "good", "last minute")]
+        for number, stream in enumerate(streams):
+            await stream.write(session_pb2.OpenSessionRequest(messages=[{"hello": {"instance": str(number)}}]))
+            assert (await stream.read()).messages[0].welcome.limits.max_matches == 6
+        assert await announce(streams[0], 4) == ""
+        assert await announce(streams[1], 4) == "QUOTA_MATCHES"
+        assert await announce(streams[2], 6) == ""
+        assert [session.max_tables for session in host._sessions["ant"]] == [4, 2, 6]
+        # What one session gives back is the other's.
+        assert await announce(streams[0], 1) == ""
+        assert [session.max_tables for session in host._sessions["ant"]] == [1, 4, 6]
+
+
+async def test_sessions_are_counted_for_each_token() -> None:
+    async with gate(quotas=Quotas(sessions=1)) as (host, channel):
+        stub: Any = session_pb2_grpc.BotSessionServiceStub(channel)
+        streams = [stub.OpenSession(metadata=bearer(token)) for token in ("good", "last minute", "good")]
+        for number, stream in enumerate(streams[:2]):
+            await stream.write(session_pb2.OpenSessionRequest(messages=[{"hello": {"instance": str(number)}}]))
+            assert (await stream.read()).messages[0].WhichOneof("body") == "welcome"
+        await streams[2].write(session_pb2.OpenSessionRequest(messages=[{"hello": {"instance": "more"}}]))
+        assert await streams[2].code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert (await streams[2].details()).startswith("INSTANCE_LIMIT: 1 sessions of this token")
+        assert b"google.rpc.RetryInfo" in dict(await streams[2].trailing_metadata())["grpc-status-details-bin"]
+        assert host.online() == {"ant": 2}
+
+
+def test_the_settings_name_every_quota() -> None:
+    assert {field.name for field in dataclasses.fields(Quotas)} == set(QUOTAS)

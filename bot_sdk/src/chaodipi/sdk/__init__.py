@@ -22,6 +22,7 @@ from chaodipi.sdk.bot import Bot, Decision, default_action
 from chaodipi.sdk.local import LocalResult, play_deal, play_local
 from chaodipi.sdk.process import run
 from chaodipi.sdk.session import Session, SessionError
+from chaodipi.sdk.tls import Tls, TlsError
 
 __all__ = [
     "Bot",
@@ -29,6 +30,8 @@ __all__ = [
     "run",
     "Session",
     "SessionError",
+    "Tls",
+    "TlsError",
     "play_local",
     "play_deal",
     "LocalResult",

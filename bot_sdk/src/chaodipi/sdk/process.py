@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from chaodipi.sdk.bot import Bot
 from chaodipi.sdk.session import EXIT_OK, EXIT_USAGE, Session, SessionError
+from chaodipi.sdk.tls import Tls, TlsError, tls_arguments, tls_from_arguments
 
 __all__ = ["arguments", "main", "run"]
 
@@ -21,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of :func:`run` to *parser*."""
     parser.add_argument("--server", default=os.environ.get("CHAODIPI_SERVER", ""), help="host:port (CHAODIPI_SERVER)")
     parser.add_argument("--token", default="", help="the bot's token (better: CHAODIPI_TOKEN)")
+    tls_arguments(parser)
     parser.add_argument("--seed", type=int, default=0, help="for bots that play by chance")
     parser.add_argument("--max-matches", type=int, default=64, help="seats to hold at the same time")
     parser.add_argument("--wait", type=float, default=30.0, help="seconds to try to reach the host at first")
@@ -32,6 +34,7 @@ def run(bot: type[Bot], argv: Sequence[str] | None = None) -> None:
     """
     Play *bot* on the host of the flags or of ``CHAODIPI_SERVER`` and ``CHAODIPI_TOKEN``; never returns.
 
+    TLS is used with ``CHAODIPI_CA``, and ``CHAODIPI_CERT`` and ``CHAODIPI_KEY`` where the host asks for a certificate.
     Ctrl+C or SIGTERM once finishes the running matches, twice leaves at once. Exits with 0 after
     that, 2 for bad flags or a token that the host refuses, 3 if the host cannot be reached, else 1.
     """
@@ -51,7 +54,10 @@ def main(bot: type[Bot], args: argparse.Namespace) -> int:
             return EXIT_USAGE
     bot.seed = args.seed
     try:
-        return asyncio.run(_main(bot, args, token))
+        return asyncio.run(_main(bot, args, token, tls_from_arguments(args)))
+    except TlsError as error:
+        print(f"chaodipi-bot: {error}", file=sys.stderr)
+        return EXIT_USAGE
     except SessionError as error:
         print(f"chaodipi-bot: {error}", file=sys.stderr)
         return error.exit_code
@@ -59,7 +65,7 @@ def main(bot: type[Bot], args: argparse.Namespace) -> int:
         return EXIT_OK
 
 
-async def _main(bot: type[Bot], args: argparse.Namespace, token: str) -> int:
+async def _main(bot: type[Bot], args: argparse.Namespace, token: str, tls: Tls | None) -> int:
     session = Session(
         bot,
         args.server,
@@ -67,6 +73,7 @@ async def _main(bot: type[Bot], args: argparse.Namespace, token: str) -> int:
         max_matches=args.max_matches,
         wait_s=args.wait,
         instance=args.instance or None,
+        tls=tls,
     )
     signals = 0
 

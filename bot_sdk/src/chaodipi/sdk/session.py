@@ -29,6 +29,7 @@ from chaodipi.engine.view import View
 from chaodipi.sdk import wire
 from chaodipi.sdk.bot import Bot, Decision, default_action
 from chaodipi.sdk.rulesets import ruleset_from_match
+from chaodipi.sdk.tls import Tls, open_channel
 from chaodipi.v1 import seat_pb2, session_pb2, session_pb2_grpc
 
 __all__ = ["Session", "SessionError"]
@@ -90,11 +91,12 @@ class Session:
 
     Args:
         bot: The class; one instance is made for each seat of each match.
-        server: ``host:port``.
+        server: ``host:port``; ``https://host:port`` for TLS by well-known authorities.
         token: The bot's token, of scope "play".
         max_matches: Seats to hold at the same time.
         wait_s: Seconds to try to reach a host that was never reached; None: for ever.
         instance: Name of this worker; made up if not given.
+        tls: For a host that serves by TLS.
     """
 
     def __init__(
@@ -106,9 +108,11 @@ class Session:
         max_matches: int = 64,
         wait_s: float | None = 30.0,
         instance: str | None = None,
+        tls: Tls | None = None,
     ) -> None:
         self._bot = bot
-        self._server = server.removeprefix("http://").removeprefix("grpc://")
+        self._server = server
+        self._tls = tls
         self._token = token
         self._max_matches = max_matches
         self._wait_s = wait_s
@@ -187,7 +191,7 @@ class Session:
         self._wake = asyncio.Event()
         self._wake.set()
         metadata = (("authorization", f"Bearer {self._token}"),)
-        async with grpc.aio.insecure_channel(self._server, options=_OPTIONS) as connection:
+        async with open_channel(self._server, self._tls, _OPTIONS) as connection:
             stub: Any = session_pb2_grpc.BotSessionServiceStub(connection)
             call = stub.OpenSession(self._frames(), metadata=metadata)
             tasks = [

@@ -10,7 +10,7 @@ from typing import Any
 
 from chaodipi.service.match.clock import TimeControl, TimeControlError
 
-__all__ = ["ConfigError", "ServerConfig", "TomlFile", "load_server_config", "read_time"]
+__all__ = ["QUOTAS", "ConfigError", "ServerConfig", "TomlFile", "load_server_config", "read_time"]
 
 _TIME: dict[str, type] = {f.name: type(f.default) for f in fields(TimeControl)}
 
@@ -76,6 +76,7 @@ class TomlFile:
         return dict(values)
 
 
+_BOOLS = {"true": True, "1": True, "false": False, "0": False}
 _KIND_NAMES: dict[type, str] = {
     int: "a whole number",
     str: "a text",
@@ -108,34 +109,60 @@ class ServerConfig:
         listen: ``host:port`` for bots.
         metrics_port: Prometheus metrics; 0: none.
         metrics_host: Address at which they are shown; whoever reaches it may read them.
+        tls_cert, tls_key: PEM files of the host's certificate, with its chain, and of its key; "": no TLS.
+        tls_client_ca: PEM file of who vouches for the certificates of bots, which then need one; "": they do not.
+        insecure: Without TLS, listen at addresses of other machines' reach too.
+        reflection: Tell anybody which services there are; None: where only this machine can connect.
         store: SQLite file of bots and leagues.
         log_level: debug, info, warning, error.
         time: What ``[time]`` says of the clock of house tables; in the file only.
+        quotas: What ``[quotas]`` says of the limits of each token; in the file only.
     """
 
     listen: str = "127.0.0.1:7878"
     metrics_port: int = 0
     metrics_host: str = "127.0.0.1"
+    tls_cert: str = ""
+    tls_key: str = ""
+    tls_client_ca: str = ""
+    insecure: bool = False
+    reflection: bool | None = None
     store: str = "out/chaodipi.db"
     log_level: str = "info"
     time: Mapping[str, Any] = field(default_factory=dict)
+    quotas: Mapping[str, int] = field(default_factory=dict)
 
 
-def load_server_config(path: Path | None, env: Mapping[str, str] = os.environ) -> ServerConfig:
-    """The settings of *path* (None: the defaults) and *env*; ConfigError for any mistake."""
-    config = ServerConfig()
+QUOTAS = ("sessions", "matches", "frames_s", "bytes_s", "calls_s")
+"""What ``[quotas]`` may limit; the host says what each means."""
+
+
+def load_server_config(
+    path: Path | None, env: Mapping[str, str] = os.environ, defaults: ServerConfig = ServerConfig()
+) -> ServerConfig:
+    """The settings of *path* (None: *defaults*) and *env*; ConfigError for any mistake."""
+    config = defaults
     kinds: dict[str, type] = {f.name: type(getattr(config, f.name)) for f in fields(config)}
+    kinds |= {"reflection": bool}
     if path is not None:
         file = TomlFile(path)
         config = replace(config, **file.take(file.values, kinds))
         read_time(file, config.time, TimeControl())
-    del kinds["time"]
+        for key, value in file.take(config.quotas, dict.fromkeys(QUOTAS, int), "quotas").items():
+            if value < 1:
+                raise file.error(f"{key} = {value} in [quotas]: 1 or more expected", key, "quotas")
+    del kinds["time"], kinds["quotas"]
     for name, kind in kinds.items():
         text = env.get(f"CHAODIPI_{name.upper()}")
         if text is None:
             continue
         try:
-            config = replace(config, **{name: kind(text)})
-        except ValueError as error:
+            found: Any = _BOOLS[text.lower()] if kind is bool else kind(text)
+        except (ValueError, KeyError) as error:
             raise ConfigError(f"CHAODIPI_{name.upper()} = {text!r}: {_KIND_NAMES[kind]} expected") from error
+        config = replace(config, **{name: found})
+    where = "the settings" if path is None else str(path)
+    for name, needed in (("tls_cert", "tls_key"), ("tls_key", "tls_cert"), ("tls_client_ca", "tls_cert")):
+        if getattr(config, name) and not getattr(config, needed):
+            raise ConfigError(f"{where}: {name} needs {needed}")
     return config

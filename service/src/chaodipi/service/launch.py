@@ -25,6 +25,8 @@ RESTARTS = 10
 """How often a launched bot is started again."""
 _LOOK_S = 0.2
 _AGAIN_FIRST_S, _AGAIN_MOST_S = 0.5, 30.0
+_TLS = ("CHAODIPI_CA", "CHAODIPI_CERT", "CHAODIPI_KEY")
+"""What would have a bot speak TLS to the host that launched it, which serves it in the clear."""
 # What a keeper may need beyond the grace to kill, reap and write the end of the log.
 _KEEPER_S = 2.0
 
@@ -114,7 +116,8 @@ class Launcher:
         """
         self.logs.mkdir(parents=True, exist_ok=True)
         log = self.logs / f"{name}.log"
-        environment = os.environ | {"CHAODIPI_SERVER": server, "CHAODIPI_TOKEN": token, "PYTHONUNBUFFERED": "1"}
+        environment = {name: value for name, value in os.environ.items() if name not in _TLS}
+        environment |= {"CHAODIPI_SERVER": server, "CHAODIPI_TOKEN": token, "PYTHONUNBUFFERED": "1"}
         if shutil.which(command[0]) is None:
             raise BotExitedError(f"bot {name}: cannot run {command[0]!r}: no such program")
         keeper = self._keeper(log, command, environment, append=False)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from chaodipi.sdk.badbots.gallery import GALLERY
+from chaodipi.sdk.tls import TlsError, tls_arguments, tls_from_arguments
 
 __all__ = ["main"]
 
@@ -16,19 +17,27 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="chaodipi-badbots",
         description="Bots that misbehave, to rehearse an event with.",
-        epilog="They find the host by CHAODIPI_SERVER and CHAODIPI_TOKEN.",
+        epilog="They find the host by CHAODIPI_SERVER and CHAODIPI_TOKEN, or the flags.",
     )
     parser.add_argument("bot", choices=["list", *GALLERY], metavar="BOT", help="a bot of the gallery; list: name them")
-    chosen = parser.parse_args(argv).bot
+    parser.add_argument("--server", default=os.environ.get("CHAODIPI_SERVER", ""), help="host:port (CHAODIPI_SERVER)")
+    parser.add_argument("--token", default="", help="the bot's token (better: CHAODIPI_TOKEN)")
+    tls_arguments(parser)
+    args = parser.parse_args(argv)
+    chosen = args.bot
     if chosen == "list":
         for name, kind in GALLERY.items():
             print(f"{name:<15} {(kind.__doc__ or '').splitlines()[0]}")
         return
-    server, token = os.environ.get("CHAODIPI_SERVER"), os.environ.get("CHAODIPI_TOKEN")
-    if not server or not token:
-        parser.error("set CHAODIPI_SERVER (host:port) and CHAODIPI_TOKEN")
+    token = args.token or os.environ.get("CHAODIPI_TOKEN", "")
+    if not args.server or not token:
+        parser.error("set CHAODIPI_SERVER (host:port) and CHAODIPI_TOKEN, or give --server and --token")
+    bot = GALLERY[chosen](args.server, token)
     try:
-        asyncio.run(GALLERY[chosen](server, token).run())
+        bot.tls = tls_from_arguments(args)
+        asyncio.run(bot.run())
+    except TlsError as error:
+        parser.error(str(error))
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -11,8 +11,8 @@ import subprocess
 import sys
 from typing import Any
 
-import grpc
 from chaodipi.sdk.badbots.raw import Message, RawBot, first_legal
+from chaodipi.sdk.tls import open_channel
 from chaodipi.v1 import cards_pb2, seat_pb2, session_pb2, session_pb2_grpc
 
 __all__ = ["GALLERY"]
@@ -140,7 +140,7 @@ class Storm(RawBot):
     async def begin(self) -> None:
         metadata = (("authorization", f"Bearer {self.token}"),)
         for _ in range(300):
-            async with grpc.aio.insecure_channel(self.server) as channel:
+            async with open_channel(self.server, self.tls) as channel:
                 stub: Any = session_pb2_grpc.BotSessionServiceStub(channel)
                 call = stub.OpenSession(metadata=metadata)
                 await call.write(session_pb2.OpenSessionRequest(messages=[Message(hello=self.hello())]))

@@ -8,6 +8,7 @@ import contextlib
 from typing import Any
 
 import grpc
+from chaodipi.sdk.tls import Tls, open_channel
 from chaodipi.v1 import cards_pb2, seat_pb2, session_pb2, session_pb2_grpc
 
 __all__ = ["RawBot", "first_legal"]
@@ -44,9 +45,13 @@ class RawBot:
     Args:
         server: ``host:port``.
         token: The bot's token.
+
+    Attributes:
+        tls: For a host that serves by TLS; set it before :meth:`run`.
     """
 
     max_matches = 64
+    tls: Tls | None = None
 
     def __init__(self, server: str, token: str) -> None:
         self.server = server
@@ -58,7 +63,7 @@ class RawBot:
     async def run(self) -> None:
         """Play until the stream ends; its status is printed, for the bot's log."""
         await self.begin()
-        async with grpc.aio.insecure_channel(self.server) as channel:
+        async with open_channel(self.server, self.tls) as channel:
             stub: Any = session_pb2_grpc.BotSessionServiceStub(channel)
             self._call = stub.OpenSession(metadata=(("authorization", f"Bearer {self.token}"),))
             try:

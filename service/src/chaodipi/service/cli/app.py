@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -35,7 +36,7 @@ Out = Annotated[Path, typer.Option(help="Folder of the store, results and record
 MetricsPort = Annotated[
     int, typer.Option(min=0, max=65535, help="Port of the Prometheus metrics on this machine; 0: a free one.")
 ]
-Config = Annotated[Path | None, typer.Option(help="TOML file: listen, metrics_port, store, log_level, [time].")]
+Config = Annotated[Path | None, typer.Option(help="TOML file: listen, tls_cert, tls_key, [time] and more.")]
 
 
 @app.callback()
@@ -93,14 +94,23 @@ def _judge() -> None:
 def _league_run(
     file: Annotated[Path, typer.Argument(help="The league's TOML file.")],
     out: Out = Path("out"),
-    listen: Annotated[str, typer.Option(help="host:port for bots; port 0: a free one.")] = "127.0.0.1:0",
-    metrics_port: MetricsPort = 0,
+    listen: Annotated[str | None, typer.Option(help="host:port for bots; by default a free port here.")] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port of the Prometheus metrics; 0: a free one.")
+    ] = None,
+    config: Config = None,
 ) -> None:
     """Play a league, or play on where an earlier run stopped."""
     from chaodipi.service.cli.league import run_league
+    from chaodipi.service.config import ServerConfig, load_server_config
     from rich.console import Console
 
-    if not run_league(Console(), file, out, listen, metrics_port):
+    settings = load_server_config(config, defaults=ServerConfig(listen="127.0.0.1:0"))
+    if listen is not None:
+        settings = replace(settings, listen=listen)
+    if metrics_port is not None:
+        settings = replace(settings, metrics_port=metrics_port)
+    if not run_league(Console(), file, out, settings):
         raise typer.Exit(PAIRS_MISSING)
 
 

@@ -117,7 +117,7 @@ async def _play(
     names = list(dict.fromkeys(bot for entry in plan.entries for bot in entry.bots))
     tokens = {name: new_token() for name in names}
     grants = [Grant.of(name, token) for name, token in tokens.items()]
-    async with hosting.open_host(grants, metrics_port=metrics_port) as hosted:
+    async with hosting.open_host(grants, metrics_port=metrics_port, launching=True) as hosted:
         console.print(f"bots at {hosted.server}, metrics at {hosted.metrics_url}", soft_wrap=True)
         for name in names:
             launcher.start(name, baseline_command(name), hosted.server, tokens[name])

@@ -4,15 +4,23 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from chaodipi.service.config import ServerConfig
+from chaodipi.service.host.errors import HostError
 from chaodipi.service.host.identity import Grant
 from chaodipi.service.match.table import TableResult, TableSpec
 from chaodipi.service.metrics import Metrics, serve_metrics
 
-__all__ = ["Hosted", "OpenHost", "beside", "open_host", "unless"]
+if TYPE_CHECKING:
+    from chaodipi.service.rpc.tls import TlsFiles
+
+__all__ = ["Hosted", "OpenHost", "beside", "open_host", "tls_files", "unless"]
 
 T = TypeVar("T")
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
+"""What this machine can be reached at where a server listens at all of its addresses."""
 _STOP_S = 1.0
 """Seconds for tables in flight when a command ends: none are wanted any more."""
 
@@ -40,12 +48,16 @@ class Hosted:
 
     Attributes:
         server: ``host:port`` at which bots reach it.
+        local: ``host:port`` at which bots that were launched here reach it, in the clear.
+        security: How far what goes to *server* is safe, in one line.
         metrics_url: Where its metrics are shown; "" if nowhere.
         metrics: What it counts.
     """
 
     host: OpenHost
     server: str
+    local: str
+    security: str
     metrics_url: str
     metrics: Metrics
 
@@ -53,23 +65,40 @@ class Hosted:
 @contextlib.asynccontextmanager
 async def open_host(
     grants: Iterable[Grant],
-    listen: str = "127.0.0.1:0",
+    config: ServerConfig = ServerConfig(listen="127.0.0.1:0"),  # noqa: B008
+    *,
     metrics_port: int | None = None,
-    metrics_host: str = "127.0.0.1",
+    launching: bool = False,
 ) -> AsyncIterator[Hosted]:
     """
     A host that lets in bots by their tokens; stopped on the way out.
 
     Args:
+        config: Where to listen, TLS, reflection, quotas and where metrics are shown; the rest is not looked at.
         metrics_port: 0: a free one; None: no metrics.
+        launching: Bots will be launched here. With TLS they get a port of their own on this machine, in the clear, so
+            that they need no certificate.
 
     Raises:
-        HostError: a port is in use.
+        HostError: a port is in use, TLS cannot be had, or is missing where other machines can connect.
     """
     from chaodipi.service.host.host import Host
-    from chaodipi.service.rpc.server import start_server
+    from chaodipi.service.host.quota import Quotas
+    from chaodipi.service.rpc.server import Listener, check_address, serve_at
+    from chaodipi.service.rpc.tls import server_credentials
 
-    host = Host()
+    listen, tls = config.listen, tls_files(config)
+    only_here = check_address(listen)
+    if tls is None and not only_here and not config.insecure:
+        raise HostError(
+            f"{listen} can be reached from other machines, and without TLS tokens can be read on the way: "
+            "set tls_cert and tls_key, or insecure = true"
+        )
+    listeners = [Listener(listen, None if tls is None else server_credentials(tls))]
+    if tls is not None and launching:
+        listeners.append(Listener("127.0.0.1:0"))
+    metrics_host = config.metrics_host
+    host = Host(quotas=Quotas(**config.quotas))
     host.set_grants(grants)
     stop_metrics: Callable[[], None] | None = None
     metrics_url = ""
@@ -77,15 +106,36 @@ async def open_host(
         found, stop_metrics = serve_metrics(host.metrics, metrics_port, metrics_host)
         metrics_url = f"http://{metrics_host}:{found}/metrics"
     try:
-        server, port = await start_server(host, listen)
+        reflect = only_here if config.reflection is None else config.reflection
+        server, ports = await serve_at(host, listeners, reflect=reflect)
+        name = listen.rpartition(":")[0]
+        local = f"{_ANYWHERE.get(name, name)}:{ports[0]}" if len(ports) == 1 else f"127.0.0.1:{ports[1]}"
         try:
-            yield Hosted(host, f"{listen.rpartition(':')[0]}:{port}", metrics_url, host.metrics)
+            yield Hosted(host, f"{name}:{ports[0]}", local, _security(tls, only_here), metrics_url, host.metrics)
         finally:
             await host.stop(_STOP_S)
             await server.stop(_STOP_S)
     finally:
         if stop_metrics is not None:
             stop_metrics()
+
+
+def tls_files(config: ServerConfig) -> "TlsFiles | None":
+    """The files that *config* names; None without TLS."""
+    from chaodipi.service.rpc.tls import TlsFiles
+
+    if not config.tls_cert:
+        return None
+    client_ca = Path(config.tls_client_ca) if config.tls_client_ca else None
+    return TlsFiles(Path(config.tls_cert), Path(config.tls_key), client_ca)
+
+
+def _security(tls: "TlsFiles | None", only_here: bool) -> str:
+    if tls is not None:
+        return "TLS; bots need a certificate too" if tls.client_ca else "TLS"
+    if only_here:
+        return "no TLS, so only this machine can connect"
+    return "no TLS (insecure = true): tokens and cards can be read on the way"
 
 
 @contextlib.asynccontextmanager

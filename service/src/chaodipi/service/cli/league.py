@@ -11,6 +11,7 @@ from chaodipi.service.cli.admission import Admission
 from chaodipi.service.cli.demo import BOT_START_S, seed_from_text, watched
 from chaodipi.service.cli.errors import UsageError
 from chaodipi.service.cli.screen import print_missing, print_standings
+from chaodipi.service.config import ServerConfig
 from chaodipi.service.host.identity import Grant, new_token
 from chaodipi.service.launch import Launcher
 from chaodipi.service.logs import configure_logs
@@ -27,7 +28,7 @@ from rich.console import Console
 __all__ = ["run_league", "show_standings"]
 
 
-def run_league(console: Console, path: Path, out: Path, listen: str, metrics_port: int = 0) -> bool:
+def run_league(console: Console, path: Path, out: Path, config: ServerConfig) -> bool:
     """Play the league of *path* into *out*, or play on where an earlier run stopped; False if pairs are missing."""
     league = load_league(path)
     folder = out / league.name
@@ -58,9 +59,7 @@ def run_league(console: Console, path: Path, out: Path, listen: str, metrics_por
             with (folder / "host.log").open("a", encoding="utf-8", buffering=1) as log_file:
                 configure_logs("info", log_file)
                 with Launcher(folder / "bots", limits=league.limits, restarts=league.restarts) as launcher:
-                    outcomes, missing = asyncio.run(
-                        _play(console, league, plan, store, launcher, folder, done, listen, metrics_port)
-                    )
+                    outcomes, missing = asyncio.run(_play(console, league, plan, store, launcher, folder, done, config))
         names = [entry.name for entry in plan.entries]
         lines = standings(names, outcomes, league.rank_by)
         print_standings(console, f"{league.name}, by {league.rank_by}", lines, decision_times(outcomes))
@@ -87,22 +86,22 @@ async def _play(
     launcher: Launcher,
     folder: Path,
     done: dict[int, PairOutcome],
-    listen: str,
-    metrics_port: int,
+    config: ServerConfig,
 ) -> tuple[list[PairOutcome], list[MissingPair]]:
     playing = {name for entry in league.entries for name in entry.bots}
     launched = {bot.name: new_token() for bot in league.bots if bot.command is not None}
     admission = Admission(store, lambda name: name in playing and name not in launched)
     grants = admission.grants() + [Grant.of(name, token) for name, token in launched.items()]
     async with (
-        hosting.open_host(grants, listen, metrics_port) as hosted,
+        hosting.open_host(grants, config, metrics_port=config.metrics_port, launching=bool(launched)) as hosted,
         Writer(store, hosted.metrics.stored) as writer,
         hosting.beside(admission.follow(hosted.host)),
     ):
         console.print(f"bots at {hosted.server}, metrics at {hosted.metrics_url}", soft_wrap=True)
+        console.print(hosted.security, highlight=False)
         for bot in league.bots:
             if bot.command is not None and bot.name in playing:
-                launcher.start(bot.name, bot.command, hosted.server, launched[bot.name])
+                launcher.start(bot.name, bot.command, hosted.local, launched[bot.name])
 
         async def save(played: PlayedPair) -> None:
             try:

@@ -55,11 +55,14 @@ async def _serve(
     tokens = {f"house.{name}": new_token() for name in BASELINES} if ruleset else {}
     admission = Admission(store, lambda name: name not in tokens)
     grants = admission.grants() + [Grant.of(name, token) for name, token in tokens.items()]
-    async with hosting.open_host(grants, config.listen, config.metrics_port or None, config.metrics_host) as hosted:
-        host, server = hosted.host, hosted.server
-        console.print(f"serving at {server}, {len(admission.bots)} bots known; Ctrl-C stops")
+    async with hosting.open_host(
+        grants, config, metrics_port=config.metrics_port or None, launching=ruleset is not None
+    ) as hosted:
+        host = hosted.host
+        console.print(f"serving at {hosted.server}, {len(admission.bots)} bots known; Ctrl-C stops")
+        console.print(hosted.security, highlight=False)
         for name, token in tokens.items():
-            launcher.start(name, baseline_command(name.removeprefix("house.")), server, token)
+            launcher.start(name, baseline_command(name.removeprefix("house.")), hosted.local, token)
         async with asyncio.TaskGroup() as group:
             group.create_task(admission.follow(host, lambda name: console.print(f"bot {name} added")))
             guests: set[str] = set()

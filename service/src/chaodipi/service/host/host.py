@@ -12,7 +12,7 @@ from chaodipi.service.host.errors import HostError, SessionRefused
 from chaodipi.service.host.identity import Grant, Principal, Tokens
 from chaodipi.service.host.quota import Quotas, Usage
 from chaodipi.service.host.runner import SeatLink, TableRunner
-from chaodipi.service.host.session import Draining, Greeting, PingSent, Session
+from chaodipi.service.host.session import Draining, Greeting, PingSent, Session, Warned
 from chaodipi.service.match.table import TableResult, TableSpec
 from chaodipi.service.metrics import Metrics
 
@@ -119,6 +119,11 @@ class Host:
         return {name: len(self._sessions.get(name, ())) for name in self._tokens.names}
 
     @property
+    def most_tables(self) -> int:
+        """Seats that a token may hold at the same time."""
+        return min(MAX_TABLES, self._quotas.matches)
+
+    @property
     def draining(self) -> bool:
         """Whether nothing new is begun."""
         return self._draining
@@ -170,8 +175,8 @@ class Host:
         for old in [s for s in sessions if s.instance == greeting.instance]:
             old.close(SessionRefused(10, "SESSION_REPLACED", "a newer session of this instance took over"))
             self.close_session(old)
-        if len(sessions) >= self._quotas.sessions:
-            text = f"{self._quotas.sessions} sessions of this bot are open"
+        if sum(session.token_id == caller.token_id for session in sessions) >= self._quotas.sessions:
+            text = f"{self._quotas.sessions} sessions of this token are open"
             raise SessionRefused(8, "INSTANCE_LIMIT", text, retry_after_s=1.0)
         session = Session(bot, greeting, caller.token_id)
         sessions.append(session)
@@ -189,7 +194,7 @@ class Host:
             for link in self._orphans(session.bot):
                 last_seq = cursors.get(link.token)
                 if last_seq is not None:
-                    session.max_tables = max(session.max_tables, len(session.channels) + 1)
+                    session.wanted = session.max_tables = max(session.max_tables, len(session.channels) + 1)
                     link.runner.attach(link, session, last_seq)
 
     def close_session(self, session: Session) -> None:
@@ -200,6 +205,7 @@ class Host:
         sessions.remove(session)
         session.close()
         self.metrics.session_closed()
+        self._share(session)
         links = list(session.channels.values())
         session.channels.clear()
         log.info("session_closed", bot=session.bot, session=session.id, seats=len(links))
@@ -211,9 +217,22 @@ class Host:
 
     def receive_availability(self, session: Session, max_tables: int, draining: bool) -> None:
         """The bot takes up to *max_tables* seats in this session; none if *draining*."""
-        session.max_tables = 0 if draining else min(max_tables, MAX_TABLES)
+        session.wanted = 0 if draining else min(max_tables, MAX_TABLES)
+        self._share(session)
+        if session.max_tables < session.wanted:
+            limit = str(self._quotas.matches)
+            text = f"seats beyond the {limit} of this token stay empty: {session.wanted} asked for here"
+            session.send(Warned(8, "QUOTA_MATCHES", text, {"limit": limit, "asked": str(session.wanted)}))
         self._adopt(session)
         self._notify()
+
+    def _share(self, changed: Session) -> None:
+        """Divide the quota of *changed*'s token among its sessions, first to those that were there first."""
+        left = self._quotas.matches
+        for session in self._sessions.get(changed.bot, ()):
+            if session.token_id == changed.token_id:
+                session.max_tables = min(session.wanted, left)
+                left -= session.max_tables
 
     def receive_ready(self, session: Session, channel: int) -> None:
         """The seat on *channel* is ready; unknown channels belong to tables that are over."""

@@ -14,12 +14,14 @@ class Quotas:
 
     Attributes:
         sessions: Open sessions.
+        matches: Seats held at the same time; of a session's availability beyond it nothing is used.
         frames_s: Frames a second, burst twice that.
         bytes_s: Bytes of frames a second, burst four times that.
         calls_s: Unary calls a second, burst twice that.
     """
 
     sessions: int = 64
+    matches: int = 4096
     frames_s: int = 10_000
     bytes_s: int = 8 << 20
     calls_s: int = 200

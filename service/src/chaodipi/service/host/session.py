@@ -132,7 +132,8 @@ class Session:
     One open stream of one bot.
 
     Attributes:
-        max_tables: Seats that the bot takes at the same time, 0 until it says so.
+        wanted: Seats that the bot would take at the same time, 0 until it says so.
+        max_tables: Of those, the seats that it may have by its token's quota.
         channels: Seats held, by channel.
         refusal: Why the session was closed; None if it is open or ended in order.
     """
@@ -145,6 +146,7 @@ class Session:
         self.greeting = greeting
         # A bot that names no instance is a worker of its own.
         self.instance = greeting.instance or f"#{self.id}"
+        self.wanted = 0
         self.max_tables = 0
         self.channels: dict[int, SeatLink] = {}
         self.closed = False

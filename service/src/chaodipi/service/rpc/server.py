@@ -1,7 +1,10 @@
 """The gRPC server: services, health, reflection, and the settings that keep streams alive."""
 
 import errno
+import ipaddress
 import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import grpc
 from chaodipi.service.host.errors import HostError
@@ -14,7 +17,7 @@ from chaodipi.v1 import bot_pb2, bot_pb2_grpc, rules_pb2, rules_pb2_grpc, sessio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-__all__ = ["start_server"]
+__all__ = ["Listener", "check_address", "serve_at", "start_server"]
 
 _OPTIONS = (
     # Two servers on one port would share its bots by chance.
@@ -30,20 +33,35 @@ _OPTIONS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Where to serve: ``host:port``, port 0 for a free one; without *credentials* in the clear."""
+
+    address: str
+    credentials: grpc.ServerCredentials | None = None
+
+
 async def start_server(
     host: Host, address: str = "127.0.0.1:0", *, credentials: grpc.ServerCredentials | None = None
 ) -> tuple[grpc.aio.Server, int]:
+    """:func:`serve_at` one address."""
+    server, [port] = await serve_at(host, [Listener(address, credentials)])
+    return server, port
+
+
+async def serve_at(
+    host: Host, listeners: Sequence[Listener], *, reflect: bool = True
+) -> tuple[grpc.aio.Server, list[int]]:
     """
-    Serve *host* at *address*; the started server and its port.
+    Serve *host* at every one of *listeners*; the started server and its ports.
 
     Health is SERVING for each service and for "" until the host drains, NOT_SERVING from then on.
 
     Args:
-        address: ``host:port``; port 0 takes a free one.
-        credentials: For TLS; None: without, for one machine or a private network.
+        reflect: Tell anybody by reflection which services there are.
 
     Raises:
-        HostError: the port is in use, or the address is none; the operator's mistake.
+        HostError: a port is in use, or an address is none; the operator's mistake.
     """
     server = grpc.aio.server(interceptors=[Gate(host)], options=_OPTIONS)
     session_pb2_grpc.add_BotSessionServiceServicer_to_server(BotSessionService(host), server)
@@ -61,24 +79,34 @@ async def start_server(
     for name in ["", *names]:
         await servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
     host.on_drain(servicer.enter_graceful_shutdown)
-    reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
-    _check_address(address)
+    if reflect:
+        reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+    ports = [_listen(server, listener) for listener in listeners]
+    await server.start()
+    return server, ports
+
+
+def _listen(server: grpc.aio.Server, listener: Listener) -> int:
+    address = listener.address
+    check_address(address)
     try:
-        if credentials is None:
+        if listener.credentials is None:
             port = server.add_insecure_port(address)
         else:
-            port = server.add_secure_port(address, credentials)
+            port = server.add_secure_port(address, listener.credentials)
     except RuntimeError as error:
         raise HostError(f"cannot serve at {address}: it is in use, or no address of this machine") from error
     if port == 0:
         raise HostError(f"cannot serve at {address}: it is in use, or no address of this machine")
-    await server.start()
-    return server, port
+    return port
 
 
-def _check_address(address: str) -> None:
+def check_address(address: str) -> bool:
     """
     Try *address*, so that what is wrong with it is known by name; gRPC only logs it.
+
+    Returns:
+        Whether only this machine can reach it.
 
     Raises:
         HostError: no address, not of this machine, or in use; the operator's mistake.
@@ -101,3 +129,4 @@ def _check_address(address: str) -> None:
             if error.errno == errno.EADDRINUSE:
                 raise HostError(f"port {port_text} is in use at {name}") from error
             raise HostError(f"{name} is no address of this machine: {error.strerror}") from error
+    return all(ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback for *_, place in found)

@@ -11,7 +11,7 @@ from chaodipi.engine.ruleset import preset_names, resolve
 from chaodipi.sdk.wire import action_from_wire
 from chaodipi.service import convert
 from chaodipi.service.host.errors import SessionRefused
-from chaodipi.service.host.host import MAX_TABLES, Host
+from chaodipi.service.host.host import Host
 from chaodipi.service.host.quota import Usage
 from chaodipi.service.host.session import Cursor, Greeting, PongSent, Session, Unplaced, Warned
 from chaodipi.service.rpc.gate import Unreadable, principal
@@ -133,7 +133,7 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
                 resume_window_ms=int(self._host.resume_window_s * 1000),
                 ping_interval_ms=self._host.ping_interval_ms,
                 limits=session_pb2.SessionLimits(
-                    max_matches=MAX_TABLES,
+                    max_matches=self._host.most_tables,
                     max_frame_bytes=MAX_FRAME_BYTES,
                     max_debug_note_bytes=MAX_DEBUG_NOTE_BYTES,
                 ),
