@@ -56,6 +56,12 @@ survey: setup
 fuzz: setup
 	$(BIN)/python -m tests.fuzz.fuzzer $(or $(COUNT),1000000)
 
+# A league whose host is killed 20 times, and one over a bad network; `make chaos SEED=…` repeats a run.
+.PHONY: chaos
+chaos: setup
+	@$(BIN)/python -m tests.chaos.kill $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.chaos.network $(if $(SEED),--seed $(SEED))
+
 # One value of a preset changed at a time: fails where no position notices. `make rules-mutants PRESET=huanle_2`.
 rules-mutants: setup
 	$(BIN)/python -m tests.support.rules_mutants $(PRESET)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -25,13 +26,14 @@ Message = session_pb2.ServerMessage
 class SmallHost:
     """One table, all four seats for the one bot that comes; checks every answer."""
 
-    def __init__(self, *, drop_after: int = 0, snapshot: bool = False) -> None:
+    def __init__(self, *, drop_after: int = 0, snapshot: bool = False, ping_interval_ms: int = 0) -> None:
         ruleset = resolve("ming_chao")
         cards = list(deck(2))
         random.Random(4).shuffle(cards)
         self.deal = Deal(Setup(ruleset, tuple(cards), Seat.S1, Seat.S1, (Rank.FIVE, Rank.SIX), Seat.S1.side, False))
         self.drop_after = drop_after
         self.snapshot = snapshot
+        self.ping_interval_ms = ping_interval_ms
         self.hellos: list[session_pb2.Hello] = []
         self.metadata: dict[str, Any] = {}
         self.frames = 0
@@ -65,8 +67,16 @@ class SmallHost:
         if kind == "hello":
             self.hellos.append(message.hello)
             limits = session_pb2.SessionLimits(max_matches=16, max_frame_bytes=1 << 18, max_debug_note_bytes=1024)
-            welcome = session_pb2.Welcome(session="s", bot="bots/b", resume_token="again", limits=limits)
+            welcome = session_pb2.Welcome(
+                session="s",
+                bot="bots/b",
+                resume_token="again",
+                limits=limits,
+                ping_interval_ms=self.ping_interval_ms,
+            )
             return [Message(welcome=welcome), Message(ping=session_pb2.Ping(nonce=9)), Message()]
+        if kind == "ping":
+            return [Message(pong=session_pb2.Pong(nonce=message.ping.nonce))]
         if kind == "pong":
             assert message.pong.nonce == 9
             self.pongs += 1
@@ -132,7 +142,7 @@ class SmallHost:
 
 
 class Servicer(session_pb2_grpc.BotSessionServiceServicer):
-    def __init__(self, host: SmallHost) -> None:
+    def __init__(self, host: "SmallHost | DeafHost") -> None:
         self.host = host
 
     async def OpenSession(self, requests: Any, context: Any) -> AsyncIterator[Any]:
@@ -140,7 +150,7 @@ class Servicer(session_pb2_grpc.BotSessionServiceServicer):
             yield frame
 
 
-async def play(host: SmallHost, bot: type[Bot], token: str = "right") -> Session:
+async def play(host: "SmallHost | DeafHost", bot: type[Bot], token: str = "right") -> Session:
     """Serve *host*, play *bot* on it until the deal is over, and stop in order."""
     server = grpc.aio.server()
     session_pb2_grpc.add_BotSessionServiceServicer_to_server(Servicer(host), server)  # type: ignore[no-untyped-call, unused-ignore]
@@ -182,6 +192,50 @@ async def test_a_lost_stream_is_resumed(snapshot: bool) -> None:
     assert session.defaults == 0
     assert host.hellos[1].resume_token == "again"
     assert {cursor.seat_token for cursor in host.hellos[1].cursors} == {f"token {seat}" for seat in SEATS}
+
+
+class DeafHost:
+    """Pings, but hears nothing: a path that is dead in one direction."""
+
+    def __init__(self) -> None:
+        self.hellos = 0
+        self.over = asyncio.Event()
+
+    async def open_session(self, requests: AsyncIterator[Any], _context: Any) -> AsyncIterator[Any]:
+        await anext(requests)
+        self.hellos += 1
+        if self.hellos == 2:
+            self.over.set()
+        welcome = session_pb2.Welcome(session="s", bot="bots/b", ping_interval_ms=100)
+        yield session_pb2.OpenSessionResponse(messages=[Message(welcome=welcome)])
+        while True:
+            await asyncio.sleep(0.05)
+            yield session_pb2.OpenSessionResponse(messages=[Message(ping=session_pb2.Ping(nonce=1))])
+
+
+async def test_a_host_that_pings_but_does_not_answer_is_left_for_a_new_stream() -> None:
+    host = DeafHost()
+    await play(host, GreedyBot)
+    assert host.hellos == 2
+
+
+class Thinker(GreedyBot):
+    """Blocks its loop for ten times the silence that a session bears."""
+
+    blocked = False
+
+    def bury(self, decision: Decision) -> Action:
+        time.sleep(3.0)
+        Thinker.blocked = True
+        return super().bury(decision)
+
+
+async def test_a_bot_that_blocks_its_loop_keeps_its_stream() -> None:
+    host = SmallHost(ping_interval_ms=100)
+    await play(host, Thinker)
+    assert Thinker.blocked
+    assert host.deal.over
+    assert len(host.hellos) == 1
 
 
 class Broken(Bot):

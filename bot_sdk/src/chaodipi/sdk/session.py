@@ -38,6 +38,7 @@ log = logging.getLogger("chaodipi.sdk")
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_UNREACHABLE = 0, 1, 2, 3
 _BACKOFF_FIRST_S, _BACKOFF_MOST_S = 0.2, 10.0
+_WATCH_S = 0.25
 _FINAL = {
     grpc.StatusCode.UNAUTHENTICATED: EXIT_USAGE,
     grpc.StatusCode.PERMISSION_DENIED: EXIT_USAGE,
@@ -52,6 +53,8 @@ _OPTIONS = [
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.max_receive_message_length", 16 << 20),
     ("grpc.enable_retries", 0),
+    # Sessions of one process would share a connection, and come back on the dead one for as long as any holds it.
+    ("grpc.use_local_subchannel_pool", 1),
 ]
 
 
@@ -127,7 +130,9 @@ class Session:
         self._draining = False
         self._stopped = asyncio.Event()
         self._silence_s = 0.0
-        self._heard = 0.0
+        self._quiet_s = 0.0
+        self._unanswered_s: float | None = None
+        """Since the ping that is not answered yet; None: all are."""
         self._loop_lag_ms = 0
         self._pause_s: float | None = None
         self.decisions = 0
@@ -207,7 +212,10 @@ class Session:
                             return error.code(), error.details() or ""
                         raise error
                 if tasks[2].done():
-                    return grpc.StatusCode.UNAVAILABLE, "nothing was heard for three ping intervals"
+                    return (
+                        grpc.StatusCode.UNAVAILABLE,
+                        "no word or no answer for three ping intervals",
+                    )
                 if tasks[1].done():
                     return grpc.StatusCode.OK, ""
                 return await call.code(), await call.details() or ""
@@ -256,22 +264,36 @@ class Session:
         self._wake.set()
 
     async def _read(self, call: Any) -> None:
-        self._heard = time.monotonic()
-        self._silence_s = 0.0
         async for frame in call:
-            self._heard = time.monotonic()
+            self._quiet_s = 0.0
             for index, message in enumerate(frame.messages):
                 self._take(message)
                 if index & 7 == 7:
                     await asyncio.sleep(0)  # answers leave while a long frame is worked on
 
     async def _watch(self) -> None:
-        """End when the host has been silent for three ping intervals; measure the loop's lag."""
+        """
+        End when one way is dead: for three ping intervals nothing came, or a ping of ours was not answered.
+
+        A path that is dead towards the host only still brings its pings. Time is counted in wake-ups, so that a bot
+        that blocks the loop while it thinks does not take what waits to be read for silence.
+        """
+        self._silence_s = self._quiet_s = pinged_s = 0.0
+        self._unanswered_s = None
         while True:
             before = time.monotonic()
-            await asyncio.sleep(0.25)
-            self._loop_lag_ms = max(0, int((time.monotonic() - before - 0.25) * 1000))
-            if self._silence_s and time.monotonic() - self._heard > self._silence_s:
+            await asyncio.sleep(_WATCH_S)
+            self._loop_lag_ms = max(0, int((time.monotonic() - before - _WATCH_S) * 1000))
+            if not self._silence_s:
+                continue
+            self._quiet_s += _WATCH_S
+            pinged_s += _WATCH_S
+            if self._unanswered_s is not None:
+                self._unanswered_s += _WATCH_S
+            elif pinged_s >= self._silence_s / 3:
+                pinged_s, self._unanswered_s = 0.0, 0.0
+                self._send(ping=session_pb2.Ping())
+            if max(self._quiet_s, self._unanswered_s or 0.0) > self._silence_s:
                 return
 
     # ---- messages
@@ -284,6 +306,8 @@ class Session:
             self._answer_result(message.answer_result)
         elif kind == "ping":
             self._send(pong=session_pb2.Pong(nonce=message.ping.nonce, loop_lag_ms=self._loop_lag_ms))
+        elif kind == "pong":
+            self._unanswered_s = None
         elif kind == "seat_assigned":
             self._seat_assigned(message.seat_assigned)
         elif kind == "seat_ended":

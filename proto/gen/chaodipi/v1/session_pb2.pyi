@@ -630,7 +630,9 @@ class Welcome(_message.Message):
     resume_window_ms: _builtins.int
     """Milliseconds for which the host keeps a lost session's seats; 0: not at all."""
     ping_interval_ms: _builtins.int
-    """Milliseconds between Pings; reconnect after three intervals without a message. 0: no Pings."""
+    """Milliseconds between Pings; reconnect after three intervals without a message, or without the Pong to a Ping of
+    one's own: a path may be dead in one direction only. 0: no Pings.
+    """
     @_builtins.property
     def capabilities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Capabilities that both ends have; may be empty."""
