@@ -146,7 +146,7 @@ async def test_a_bot_is_told_what_its_bank_holds_and_what_its_last_answer_cost()
         for session in sessions:
             session.stop()
         await asyncio.gather(*tasks)
-    assert (result.how, result.faults) == ("played", {})
+    assert (result.how, result.faults) == ("no_declaration", {})  # who only thinks does not declare
     assert len(Thinker.told) == 4
     for told in Thinker.told.values():
         assert told[0] == (60_000, 0)

@@ -61,12 +61,14 @@ def play(spec: TableSpec, brains: dict[str, Brain]) -> TableResult:
     decisions: list[DecisionRecord] = []
     for redeals in range(spec.ruleset.redeal_cap + 1):
         deal = Deal(spec.setup(redeals))
-        while not deal.over:
+        while not deal.over and not deal.redeals_spent:
             seat = deal.to_act
             assert seat is not None
             action = brains[spec.bots[seat]](deal, seat)
             deal.act(seat, action)
             decisions.append(DecisionRecord(seat, action, redeals))
+        if deal.redeals_spent:
+            break
         end, view = deal.view.end, deal.view
         assert end is not None
         if end.how == "redeal":

@@ -138,7 +138,7 @@ def test_t2_silence_is_ended_by_the_clock_in_every_mode(name: str) -> None:
         assert now <= due <= now + control.hard_cap_ms + control.allowance_ms
         now = due
         machine.handle_timer(now)
-    assert machine.result.how == "played"
+    assert machine.result.how == "no_declaration"  # who is silent does not declare
     assert {kind for kinds in machine.result.faults.values() for kind in kinds} == {"timeout"}
 
 

@@ -1,6 +1,7 @@
 """The machine of a table, with literal times."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from chaodipi.engine.actions import Action, Pass, Play
@@ -101,7 +102,12 @@ def test_a_seat_that_is_not_ready_is_played_by_default_actions() -> None:
 
 
 def test_a_table_is_played_and_settled() -> None:
-    machine, messages = started()
+    """A later deal: it is played although nobody declares."""
+    later = replace(spec(), setup=lambda redeals: replace(setup(redeals), dealer=Seat.S0, first_deal=False))
+    machine = TableMachine(later, 0)
+    for seat in SEATS:
+        machine.receive_ready(seat, 10)
+    messages = machine.outbox()
     messages = played_out(machine, messages)
     result = machine.result
     assert result is not None
@@ -275,7 +281,7 @@ def test_a_limit_of_no_faults_means_never() -> None:
     while machine.result is None:
         now += 2_000
         machine.handle_timer(now)
-    assert machine.result.how == "played"
+    assert machine.result.how == "no_declaration"  # who is silent does not declare
     assert all(count["timeout"] > 10 for count in machine.result.faults.values())
 
 
@@ -335,8 +341,7 @@ def test_redeals_go_on_with_the_next_setup_and_are_numbered_through() -> None:
     assert calls == list(range(len(started_events)))
     result = machine.result
     assert result is not None
-    if RULES.no_declare_first == "redeal":
-        assert len(started_events) == RULES.redeal_cap + 1
+    assert len(started_events) == RULES.redeal_cap + 1
     assert {r.redeals for r in result.decisions} <= set(calls)
 
 

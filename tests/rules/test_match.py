@@ -1,8 +1,9 @@
 """A match of three games: what is counted, what begins anew, and what the clock decides (S4-05 to S4-08, Q90, Q129)."""
 
 import pytest
-from chaodipi.engine import Deal, Match, Phase, Rank, Seat, Side, Suit, deck, parse_cards, resolve
+from chaodipi.engine import Card, Deal, Match, Phase, Rank, Seat, Show, Side, Suit, deck, parse_cards, resolve
 from chaodipi.engine.judge import answer
+from chaodipi.engine.referee import Offence, Referee
 
 RULES = resolve("huanle_2").override(
     {"match": "best_of_three", "steps": "tens", "sweep_steps": 9, "jump": True, "first_deal_knockout": True},
@@ -127,3 +128,20 @@ def test_a_match_that_cannot_be_decided_is_a_malformed_question(question: dict[s
     ruleset = {"base": "huanle_2", "overrides": {"match": "best_of_three"}}
 
     assert answer({"op": "match", "ruleset": ruleset, **question})["error"]["field"] == field
+
+
+def test_a_false_call_before_there_is_a_dealer_jumps_as_well() -> None:
+    """A first deal that a referee ends in the declaring: the opponents rise to A (S3-56, Q86)."""
+    match = Match(resolve("t_dark", {"match": "best_of_three"}))
+    deal = Deal(match.setup(deck(2)))
+    seat = deal.to_act
+    assert seat is not None
+    ruling = Referee(deal).act(seat, Show((Card.BIG_JOKER,)))
+    assert ruling.offence is Offence.FALSE_SHOWING
+
+    settlement = match.finish(deal, 60)
+
+    assert settlement is not None
+    assert (settlement.jump, match.on_stage, match.over) == (True, seat.side.other, False)
+    assert match.risen == {seat.side: 0, seat.side.other: 12}
+    assert match.setup(deck(2)).levels[seat.side.other] == Rank.ACE

@@ -221,6 +221,18 @@ class Deal:
         """Whether the deal has ended."""
         return self.view.phase == Phase.ENDED
 
+    @property
+    def redeals_spent(self) -> bool:
+        """
+        Whether nobody declared and only the cap kept the deal from being dealt again: it is no trump then, without
+        stirring. In rated play such a table does not count (Q133).
+        """
+        return self.view.undeclared and not self.view.flag and self._undeclared_rule == "redeal"
+
+    @property
+    def _undeclared_rule(self) -> str:
+        return self.ruleset.no_declare_first if self.setup.first_deal else self.ruleset.no_declare_later
+
     def observation(self, seat: Seat) -> View:
         """
         What *seat* knows now, folded from its visible events. Read only; later calls return the
@@ -539,10 +551,8 @@ class Deal:
 
     def _close_undeclared(self) -> None:
         view, setup = self.view, self.setup
-        how = self.ruleset.no_declare_first if setup.first_deal else self.ruleset.no_declare_later
+        how = "no_trump" if view.flag else self._undeclared_rule
         dealer = view.dealer
-        if view.flag:
-            how = "no_trump"
         if how == "redeal" and setup.redeals < self.ruleset.redeal_cap:
             self._emit(DealEnded("redeal", view.score, (), 0, 0, None, (), view.stake))
             return

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from chaodipi.engine.cards import Card, Seat, Side
 from chaodipi.engine.deal import Deal
-from chaodipi.engine.game import Game
+from chaodipi.engine.game import Game, dealer_of
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.scoring import Settlement
 from chaodipi.engine.setup import Setup
@@ -105,8 +105,7 @@ class Match:
             self.winner = ahead_at_time(self.games, self.risen, self.on_stage)
 
     def _count(self, settlement: Settlement, deal: Deal) -> None:
-        dealer = deal.view.dealer
-        assert dealer is not None
+        dealer = dealer_of(deal)
         self.on_stage = settlement.stage
         for side, gained in zip((dealer.side, dealer.side.other), settlement.gained, strict=True):
             self.risen[side] += gained

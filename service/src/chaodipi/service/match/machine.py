@@ -474,14 +474,14 @@ class TableMachine:
     def _end_deal(self) -> None:
         deal = self._deal
         outcome = self._outcome
+        if deal.redeals_spent:
+            self._finish("no_declaration", 0, None, None)
+            return
         if outcome is not None:
             how = "jump" if deal.view.end is not None and deal.view.end.jumping is not None else "played"
             self._finish(how, outcome.settlement.score, outcome.dealer, outcome.settlement)
             return
         self._redeals += 1
-        if self._redeals > deal.ruleset.redeal_cap:
-            self._finish("no_declaration", 0, None, None)
-            return
         self._deal, self._referee = self._dealt()
         self._taken = 0
 

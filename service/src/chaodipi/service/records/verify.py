@@ -281,8 +281,12 @@ def _check_play(record: Record, board: Board) -> Iterator[Mismatch]:
     end = None if deal is None else deal.view.end
     if (result["how"] == "forfeit") != (result["forfeiting_seat"] is not None):
         yield Mismatch("score", last, f"{result['how']}, with seat {result['forfeiting_seat']} as the forfeiting one")
+    uncounted = deal is not None and deal.redeals_spent and end is not None
+    if (result["how"] == "no_declaration") != uncounted:
+        yield Mismatch("score", last, f"nobody declared at all: {uncounted}, the result says {result['how']}")
+        return
     if result["how"] not in _SETTLED:
-        if end is not None and end.how in _SETTLED:
+        if end is not None and end.how in _SETTLED and not uncounted:
             yield Mismatch("score", last, f"the deal was played to its end, the result says {result['how']}")
         return
     if deal is None or end is None or end.how != result["how"]:
