@@ -67,6 +67,9 @@ def test_t7_a_full_disk_flags_the_pair_and_the_same_command_plays_it_when_there_
     # A device that is always full stands where the record of one table of the second pair is written.
     full = records / "x_00001_good-low_2.jsonl.part"
     full.symlink_to("/dev/full")
+    # And the log as well: that costs lines, and nothing else.
+    log = faulty / "x" / "host.log"
+    log.symlink_to("/dev/full")
 
     done = run(league(faulty, bots, boards=3))
     assert done.returncode == 3, done.stderr + done.stdout
@@ -86,6 +89,7 @@ def test_t7_a_full_disk_flags_the_pair_and_the_same_command_plays_it_when_there_
     assert re.search(why, shown.stdout)
 
     full.unlink()
+    log.unlink()
     again = run(faulty / "league.toml")
     assert again.returncode == 0, again.stderr + again.stdout
     assert "missing" not in again.stdout

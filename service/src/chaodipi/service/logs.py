@@ -3,12 +3,14 @@
 import contextlib
 import logging
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TextIO, cast
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
 
-__all__ = ["configure_logs"]
+__all__ = ["configure_logs", "logs_in"]
 
 _SECRET = ("token", "seat_token", "resume_token", "authorization", "cards", "hand", "hands", "bottom", "seed")
 
@@ -61,3 +63,20 @@ def configure_logs(level: str = "info", stream: TextIO | None = None) -> None:
         logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Quiet(stream or sys.stderr))),
         cache_logger_on_first_use=False,
     )
+
+
+@contextlib.contextmanager
+def logs_in(path: Path, *, append: bool) -> Iterator[None]:
+    """
+    Write logs to *path* while the block runs. What cannot be written there later costs lines, and nothing else.
+
+    Raises:
+        OSError: *path* cannot be opened.
+    """
+    stream = path.open("a" if append else "w", encoding="utf-8", buffering=1)
+    configure_logs("info", stream)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            stream.close()

@@ -18,7 +18,7 @@ from chaodipi.service.cli.errors import UsageError
 from chaodipi.service.cli.screen import pair_progress, print_missing, print_standings
 from chaodipi.service.host.identity import Grant, new_token
 from chaodipi.service.launch import BASELINES, BotEnd, Launcher, baseline_command
-from chaodipi.service.logs import configure_logs
+from chaodipi.service.logs import logs_in
 from chaodipi.service.match.clock import TimeControl
 from chaodipi.service.rulefile import find_ruleset
 from chaodipi.service.scheduler.league import MissingPair, PlayedPair, play_league, results_json
@@ -91,9 +91,7 @@ def demo(
     )
     console.print(f"seed commitment {secrets.commitment.hex()}", soft_wrap=True)
     started = time.monotonic()
-    log_file = (out / "host.log").open("w", encoding="utf-8", buffering=1)
-    configure_logs("info", log_file)
-    with log_file, Launcher(out / "bots") as launcher:
+    with logs_in(out / "host.log", append=False), Launcher(out / "bots") as launcher:
         outcomes, missing = asyncio.run(_play(console, plan, launcher, out, metrics_port))
     (out / "results.json").write_text(
         json.dumps(results_json(plan, outcomes, "points", missing), indent=1) + "\n", encoding="utf-8"

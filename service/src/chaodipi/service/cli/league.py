@@ -14,7 +14,7 @@ from chaodipi.service.cli.screen import print_missing, print_standings
 from chaodipi.service.config import ServerConfig
 from chaodipi.service.host.identity import Grant, new_token
 from chaodipi.service.launch import Launcher
-from chaodipi.service.logs import configure_logs
+from chaodipi.service.logs import logs_in
 from chaodipi.service.scheduler.league import MissingPair, PlayedPair, SaveFailedError, results_json
 from chaodipi.service.scheduler.league_file import LeagueFile, load_league
 from chaodipi.service.scheduler.schedule import Plan
@@ -56,10 +56,11 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
         outcomes, missing = list(done.values()), list[MissingPair]()
         if len(done) < plan.pair_count:
             folder.mkdir(parents=True, exist_ok=True)
-            with (folder / "host.log").open("a", encoding="utf-8", buffering=1) as log_file:
-                configure_logs("info", log_file)
-                with Launcher(folder / "bots", limits=league.limits, restarts=league.restarts) as launcher:
-                    outcomes, missing = asyncio.run(_play(console, league, plan, store, launcher, folder, done, config))
+            with (
+                logs_in(folder / "host.log", append=True),
+                Launcher(folder / "bots", limits=league.limits, restarts=league.restarts) as launcher,
+            ):
+                outcomes, missing = asyncio.run(_play(console, league, plan, store, launcher, folder, done, config))
         names = [entry.name for entry in plan.entries]
         lines = standings(names, outcomes, league.rank_by)
         print_standings(console, f"{league.name}, by {league.rank_by}", lines, decision_times(outcomes))
