@@ -53,6 +53,9 @@ async def played(name, tmp_path, clock=CLOCK, **options):
         healthy: TableSpec = table("t/healthy", ("ant", "bee", "cat", "bee"), seed=8)
         async with asyncio.timeout(120):
             results = await asyncio.gather(host.play_table(spoiled), host.play_table(healthy))
+            # The last word to each seat is on its way when the results are there.
+            while [len(clients[name].ended) for name in HONEST] != [2, 3, 1]:
+                await asyncio.sleep(0.01)
         for client in clients.values():
             await client.close()
         await asyncio.gather(*running, return_exceptions=True)
