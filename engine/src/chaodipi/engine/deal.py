@@ -17,7 +17,6 @@ cards are dealt, because nobody may know that (Q110).
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from chaodipi.engine.actions import Action, ActionKind, Bury, Pass, Play, Show
 from chaodipi.engine.cards import HEART_FIVE, SEATS, Card, Rank, Seat, Side, Suit, points_of
@@ -38,7 +37,6 @@ from chaodipi.engine.events import (
     Positioned,
     ShowKind,
     Shown,
-    Sizes,
     TrickEnded,
     TrumpRevealed,
     WindowClosed,
@@ -49,13 +47,13 @@ from chaodipi.engine.lead import LeadResult, check_lead, check_plain_lead
 from chaodipi.engine.legal import LegalActions
 from chaodipi.engine.order import TRUMPS
 from chaodipi.engine.ruleset import Ruleset, check_playable
-from chaodipi.engine.rungs import turned_card
 from chaodipi.engine.scoring import dig_multiplier
 from chaodipi.engine.setup import Setup, check_position, check_setup
 from chaodipi.engine.shapes import shape_of
-from chaodipi.engine.showing import check_show, failed_stirs, legal_shows, used_cards
+from chaodipi.engine.showing import check_show, failed_stirs, used_cards
 from chaodipi.engine.trick import winner_index
 from chaodipi.engine.view import Contribution, View, after_booking
+from chaodipi.engine.window import Offers, close_window, sizes_of, undeclared_rule
 
 __all__ = ["Deal"]
 
@@ -67,23 +65,6 @@ _TURN_CLAUSES: dict[Phase, tuple[str, ...]] = {
     Phase.FOLLOW: ("S2a-53", "S1-25"),
 }
 """Clauses that say whose turn it is."""
-
-
-@dataclass(slots=True)
-class _Offers:
-    """Who is offered a showing while cards are dealt: host's knowledge only (Q110)."""
-
-    drawn: int = 0
-    """Cards dealt so far."""
-    drawer: Seat = Seat.S0
-    """The seat that drew last."""
-    closing: bool = False
-    """The round after the last card."""
-    round: list[Seat] = field(default_factory=list)
-    """Seats still to be looked at under the present state."""
-    refused: dict[Seat, frozenset[Show]] = field(default_factory=dict)
-    """What each seat could show when it last passed; emptied by every showing."""
-    current: Seat | None = None
 
 
 class Deal:
@@ -118,7 +99,7 @@ class Deal:
         self.events: list[Event] = []
         self.view = View(setup.ruleset)
         self._bottom = bottom
-        self._offers: _Offers | None = _Offers(drawer=setup.first_drawer)
+        self._offers: Offers | None = Offers(setup)
         self._seats: dict[Seat, tuple[View, int]] = {}
         self._complete = True
         self._cached: tuple[tuple[int, Seat], Follows] | None = None
@@ -184,14 +165,14 @@ class Deal:
         for seat in SEATS:
             if seat in hands:
                 sizes[seat] = len(hands[seat])
-                deal._emit(CardsDrawn(seat, tuple(sorted(hands[seat])), _sizes(sizes)))
+                deal._emit(CardsDrawn(seat, tuple(sorted(hands[seat])), sizes_of(sizes)))
         shown = None if standing is None else (standing[0], tuple(standing[1]), standing[2], standing[3])
         owner = bottom_owner if bottom_owner is not None or phase == Phase.DECLARE or setup.flag else dealer
         buried = tuple(bottom) if phase in (Phase.STIR, Phase.LEAD) else ()
         level = deal.view.level
         deal._emit(
             Positioned(
-                phase, dealer, level, trump, leader, shown, owner, buried, score, tricks_left, _sizes(sizes),
+                phase, dealer, level, trump, leader, shown, owner, buried, score, tricks_left, sizes_of(sizes),
                 hidden=ruleset.dark and phase != Phase.LEAD,
             )
         )  # fmt: skip
@@ -227,11 +208,7 @@ class Deal:
         Whether nobody declared and only the cap kept the deal from being dealt again: it is no trump then, without
         stirring. In rated play such a table does not count (Q133).
         """
-        return self.view.undeclared and not self.view.flag and self._undeclared_rule == "redeal"
-
-    @property
-    def _undeclared_rule(self) -> str:
-        return self.ruleset.no_declare_first if self.setup.first_deal else self.ruleset.no_declare_later
+        return self.view.undeclared and not self.view.flag and undeclared_rule(self.setup) == "redeal"
 
     def observation(self, seat: Seat) -> View:
         """
@@ -458,10 +435,7 @@ class Deal:
             return
         offers = self._offers
         if offers is not None:
-            # Nothing that was passed before binds any more; the offer goes round again.
-            offers.refused.clear()
-            first = seat.next if offers.closing else offers.drawer
-            offers.round = _round_from(first)
+            offers.shown(seat)
             self._deal_on()
 
     def _pass(self, seat: Seat) -> None:
@@ -495,90 +469,18 @@ class Deal:
         """Deal cards until a seat is to be offered a showing; after the last card close the window."""
         offers = self._offers
         assert offers is not None
-        offers.current = None
-        while True:
-            while offers.round:
-                seat = offers.round.pop(0)
-                shows = frozenset(legal_shows(self.view, seat))
-                if shows and (offers.closing or not shows <= offers.refused.get(seat, frozenset())):
-                    offers.refused[seat] = shows
-                    offers.current = seat
-                    return
-            if offers.drawn < 4 * self.setup.hand:
-                self._draw(offers)
-            elif not offers.closing and not self.view.flag:
-                offers.closing = True
-                offers.round = _round_from(self.setup.first_drawer)
-            else:
+        while not offers.find(self.view):
+            if offers.all_drawn:
                 self._close_window()
                 return
-
-    def _draw(self, offers: _Offers) -> None:
-        card = self.setup.cards[offers.drawn]
-        seat = SEATS[(self.setup.first_drawer + offers.drawn) & 3]
-        sizes = list(self.view.hand_sizes)
-        sizes[seat] += 1
-        self._emit(CardsDrawn(seat, (card,), _sizes(sizes)))
-        offers.drawn += 1
-        offers.drawer = seat
-        # Only the drawer's showings can have grown, and only by a card that can be shown or counts.
-        if self.ruleset.min_trumps_to_call or card.is_joker or card.rank == self.view.level or card == HEART_FIVE:
-            offers.round = [seat]
+            self._emit(offers.draw(self.view))
 
     def _close_window(self) -> None:
-        """Fix dealer, trump and level, and hand the bottom over, in one step (Q22, Q24, Q25, Q111)."""
-        view = self.view
-        if view.standing is None:
-            self._close_undeclared()
-            return
-        trump = view.trump
-        assert trump is not None
-        self._fix(self._dealer_by_showing(), trump, (), undeclared=False)
-
-    def _dealer_by_showing(self) -> Seat:
-        view = self.view
-        standing = view.standing
-        assert standing is not None
-        if view.dealer is not None:
-            return view.dealer
-        if not self.setup.first_deal and self.ruleset.dealer_seat == "placing":
-            # Who places himself deals; an opponent's card is dealt by the seat after him (S4-19, Q30).
-            side = self.setup.on_stage
-            return standing.seat if side is None or standing.seat.side == side else standing.seat.next
-        if self.ruleset.first_dealer == "first_shown":
-            return view.shown[0].seat
-        return standing.seat
-
-    def _close_undeclared(self) -> None:
-        view, setup = self.view, self.setup
-        how = "no_trump" if view.flag else self._undeclared_rule
-        dealer = view.dealer
-        if how == "redeal" and setup.redeals < self.ruleset.redeal_cap:
-            self._emit(DealEnded("redeal", view.score, (), 0, 0, None, (), view.stake))
-            return
-        if how in ("redeal", "no_trump") or not self._bottom:
-            self._fix(setup.first_drawer if dealer is None else dealer, Suit.NO_TRUMP, (), undeclared=True)
-            return
-        deciding, count = turned_card(self._bottom, view.level, jokers=how in ("turn", "turn_all"))
-        if how == "turn_for_dealer":
-            # The bottom is turned by the seats in turn; who turns the deciding card deals (S4-35).
-            dealer = SEATS[(setup.first_drawer + deciding) & 3]
-        elif dealer is None:
-            dealer = setup.first_drawer  # where placing would have found him (Q91)
-        if how == "turn_all":
-            count = len(self._bottom)
-        self._fix(dealer, self._bottom[deciding].suit, self._bottom[:count], undeclared=True)
-
-    def _fix(self, dealer: Seat, trump: Suit, turned: tuple[Card, ...], *, undeclared: bool) -> None:
-        view = self.view
-        level = self.setup.levels[dealer.side]
-        caller = None if view.standing is None else view.standing.seat
-        hidden = self.ruleset.dark and not undeclared
-        sizes = _sizes(view.hand_sizes)
-        self._emit(WindowClosed(dealer, trump, level, turned, undeclared, sizes, caller, hidden))
+        closed = close_window(self.view, self.setup, self._bottom)
+        self._emit(closed)
         self._offers = None
-        if view.bottom_size:
-            self._take_bottom(dealer)
+        if isinstance(closed, WindowClosed) and self.view.bottom_size:
+            self._take_bottom(closed.dealer)
 
     def _take_bottom(self, seat: Seat) -> None:
         """*seat* takes the bottom: the dealer's, or the one that was buried last (Q109)."""
@@ -651,11 +553,3 @@ class Deal:
             self._book("kept_heart_five", lead.seat, points)
             score = after_booking(self.ruleset, score, view.adjustments[-1].points)
         self._emit(DealEnded("played", score, bottom, multiplier, dug, winner, play, view.stake))
-
-
-def _round_from(seat: Seat) -> list[Seat]:
-    return [SEATS[(seat + i) & 3] for i in range(4)]
-
-
-def _sizes(sizes: Sequence[int]) -> Sizes:
-    return (sizes[0], sizes[1], sizes[2], sizes[3])
