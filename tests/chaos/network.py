@@ -7,6 +7,7 @@ may be scored: the records are those of the same league without the proxy, to th
 import argparse
 import asyncio
 import contextlib
+import logging
 import os
 import random
 import sys
@@ -25,6 +26,7 @@ from chaodipi.sdk.session import Session
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.host.host import Host
 from chaodipi.service.host.identity import hash_token
+from chaodipi.service.logs import configure_logs
 from chaodipi.service.match.table import TimeControl
 from chaodipi.service.rpc.server import start_server
 from chaodipi.service.scheduler.league import play_league
@@ -152,6 +154,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=int(os.environ.get("CHAODIPI_CHAOS_SEED", random.randrange(2**32))))
     args = parser.parse_args()
     print(f"seed {args.seed}", flush=True)
+    configure_logs("error")
+    logging.getLogger("chaodipi.sdk").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:
         report = asyncio.run(
             run(Path(folder), args.seed, boards=args.boards, delay_s=0.150, jitter_s=0.050, every_s=2.0)

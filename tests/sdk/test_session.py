@@ -219,6 +219,22 @@ async def test_a_host_that_pings_but_does_not_answer_is_left_for_a_new_stream() 
     assert host.hellos == 2
 
 
+class MuteHost(DeafHost):
+    """Takes Hello, and what it says does not arrive, the first time."""
+
+    async def open_session(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+        async for frame in super().open_session(requests, context):
+            if self.hellos > 1:
+                yield frame
+
+
+async def test_a_host_whose_welcome_does_not_come_is_left_for_a_new_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "_WELCOME_S", 0.5)
+    host = MuteHost()
+    await play(host, GreedyBot)
+    assert host.hellos == 2
+
+
 class Thinker(GreedyBot):
     """Blocks its loop for ten times the silence that a session bears."""
 

@@ -38,7 +38,7 @@ log = logging.getLogger("chaodipi.sdk")
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_UNREACHABLE = 0, 1, 2, 3
 _BACKOFF_FIRST_S, _BACKOFF_MOST_S = 0.2, 10.0
-_WATCH_S = 0.25
+_WATCH_S, _WELCOME_S = 0.25, 15.0
 _FINAL = {
     grpc.StatusCode.UNAUTHENTICATED: EXIT_USAGE,
     grpc.StatusCode.PERMISSION_DENIED: EXIT_USAGE,
@@ -284,16 +284,18 @@ class Session:
             before = time.monotonic()
             await asyncio.sleep(_WATCH_S)
             self._loop_lag_ms = max(0, int((time.monotonic() - before - _WATCH_S) * 1000))
-            if not self._silence_s:
+            # Welcome itself may be what is lost.
+            limit_s = self._silence_s if self._welcomed else _WELCOME_S
+            if not limit_s:
                 continue
             self._quiet_s += _WATCH_S
             pinged_s += _WATCH_S
             if self._unanswered_s is not None:
                 self._unanswered_s += _WATCH_S
-            elif pinged_s >= self._silence_s / 3:
+            elif self._welcomed and pinged_s >= limit_s / 3:
                 pinged_s, self._unanswered_s = 0.0, 0.0
                 self._send(ping=session_pb2.Ping())
-            if max(self._quiet_s, self._unanswered_s or 0.0) > self._silence_s:
+            if max(self._quiet_s, self._unanswered_s or 0.0) > limit_s:
                 return
 
     # ---- messages

@@ -24,6 +24,7 @@ __all__ = [
     "SCHEMA",
     "action_from_json",
     "action_to_json",
+    "make_folder",
     "record_name",
     "remove_record",
     "settlement_to_json",
@@ -181,7 +182,7 @@ def record_name(table_id: str) -> str:
 
 def write_record(folder: Path, spec: TableSpec, board: Board, secrets: Secrets, result: TableResult) -> str:
     """
-    Write the record of a table that is over; its file appears whole or not at all.
+    Write the record of a table that is over; its file appears whole or not at all, and is on disk when this returns.
 
     The board seed stands in it: call this once *all* tables of the board are over.
 
@@ -198,6 +199,7 @@ def write_record(folder: Path, spec: TableSpec, board: Board, secrets: Secrets, 
         thinking["strays"] = {str(int(seat)): dict(sorted(kinds.items())) for seat, kinds in result.strays.items()}
     _write_whole(folder / name.replace(".jsonl", ".timing.json"), canonical(thinking) + "\n")
     _write_whole(folder / name, text)
+    _sync(folder)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -209,7 +211,27 @@ def remove_record(folder: Path, spec: TableSpec) -> None:
             each.unlink()
 
 
+def make_folder(folder: Path) -> None:
+    """Make the *folder* of records and its parents, on disk when this returns."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in (folder, folder.parent):
+        _sync(each)
+
+
 def _write_whole(path: Path, text: str) -> None:
+    """The bytes are on disk before the name is given; the name is when its folder is synced."""
     part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
+    with part.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
     os.replace(part, path)
+
+
+def _sync(folder: Path) -> None:
+    """Have the names in *folder* on disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

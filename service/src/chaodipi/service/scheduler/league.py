@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 from chaodipi.service.match.table import TableResult
-from chaodipi.service.records.record import remove_record, write_record
+from chaodipi.service.records.record import make_folder, remove_record, write_record
 from chaodipi.service.scheduler.run import TableHost, outcome_of, play_schedule
 from chaodipi.service.scheduler.schedule import Pair, Plan, round_robin
 from chaodipi.service.scheduler.standings import PairOutcome, Standing, standings
@@ -94,7 +94,7 @@ async def play_league(
         if pair.number not in books.outcomes:
             books.expect(pair)
     missing = (pair for pair in round_robin(plan) if pair.number not in books.outcomes)
-    await asyncio.to_thread(records.mkdir, parents=True, exist_ok=True)
+    await asyncio.to_thread(make_folder, records)
     await play_schedule(
         missing, host, books.take, books.flag, tables_in_flight=tables_in_flight, on_rerun=on_rerun
     )  # fmt: skip
@@ -164,7 +164,8 @@ class _Books:
                 log.warning("save_again", pair=pair.number, after_s=pause, why=why)
                 await asyncio.sleep(pause)
             try:
-                played = self._write(pair, results)
+                # In a thread: the disk must not hold up the clocks of other tables.
+                played = await asyncio.to_thread(self._write, pair, results)
                 await self._save(played)
             except (OSError, SaveFailedError) as error:
                 why = f"could not be saved: {error}"

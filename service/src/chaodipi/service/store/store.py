@@ -65,7 +65,7 @@ class Store:
         bots: The bots and their tokens.
 
     Raises:
-        StoreError: not writable, in use by another process, missing, or no store at all.
+        StoreError: not writable, in use by another process, missing, damaged, or no store at all.
     """
 
     def __init__(self, path: Path, *, writing: bool) -> None:
@@ -80,10 +80,14 @@ class Store:
         self.bots = Bots(path, self._engine, self._writes)
         try:
             if writing:
+                self.check()
                 self.upgrade()
             else:
                 with self._engine.begin() as connection:
                     connection.execute(sa.select(sa.func.count()).select_from(leagues))
+        except StoreError:
+            self.close()
+            raise
         except sa.exc.DatabaseError as error:
             self.close()
             raise StoreError(f"store {path}: {error.orig}") from error
@@ -119,6 +123,24 @@ class Store:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+
+    def check(self) -> None:
+        """
+        Look at the whole file.
+
+        Raises:
+            StoreError: it is damaged; the disk's fault, or that of whoever copied it while it was written to.
+        """
+        try:
+            with self._engine.connect() as connection:
+                found = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
+        except sa.exc.DatabaseError as error:
+            if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_CORRUPT:
+                raise
+            found = str(error.orig)
+        if found != "ok":
+            what = " ".join(found.split())
+            raise StoreError(f"store {self.path} is damaged: {what}: restore a backup")
 
     def upgrade(self) -> None:
         """Bring the schema up to date; nothing happens if it is."""

@@ -1,0 +1,143 @@
+"""What was announced is on disk: records before results, results before standings, and a broken store is noticed."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from chaodipi.engine.ruleset import resolve
+from chaodipi.service.boards.board import Secrets
+from chaodipi.service.scheduler.league import play_league
+from chaodipi.service.scheduler.schedule import Entry, Plan
+from chaodipi.service.store import LeagueRow, Store, StoreError
+from chaodipi.service.store.rows import rows_of
+from chaodipi.service.store.store import Writer
+
+from tests.league.stand_in import StandInHost, default_brain, shower
+
+BRAINS = {"low": default_brain, "shower": shower}
+PLAN = Plan("t", resolve("ming_chao"), tuple(map(Entry.of_bot, BRAINS)), 6, Secrets(b"s" * 32, (b"", b"")))
+ROW = LeagueRow("t", "c" * 64, PLAN.ruleset.digest, tuple(BRAINS), "points", 6, PLAN.secrets.seed, PLAN.secrets.nonces)
+
+
+async def played(folder: Path) -> Path:
+    """A store with a whole league in it."""
+    path = folder / "chaodipi.db"
+    with Store(path, writing=True) as store:
+        store.begin_league(ROW)
+        async with Writer(store) as writer:
+            await play_league(
+                PLAN, StandInHost(BRAINS), folder / "records", save=lambda pair: writer.save(rows_of("t", pair))
+            )
+    return path
+
+
+async def test_a_record_and_its_name_are_on_disk_before_its_result_is_written(tmp_path, monkeypatch):
+    """Each record: its bytes, then its name, then the folder that holds the name, then the result, then the outcome."""
+    done: list[tuple[str, str]] = []
+    sync, rename = os.fsync, os.replace
+
+    def fsync(file: int) -> None:
+        done.append(("sync", Path(os.readlink(f"/proc/self/fd/{file}")).name))
+        sync(file)
+
+    def replace(old: Path, new: Path) -> None:
+        done.append(("name", Path(new).name))
+        rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+
+    async def save(pair):
+        done.extend(("result", spec.table_id.replace("/", "_") + ".jsonl") for spec in pair.pair.tables)
+
+    await play_league(
+        PLAN,
+        StandInHost(BRAINS),
+        tmp_path / "records",
+        save=save,
+        on_outcome=lambda outcome: done.append(("outcome", str(outcome.number))),
+    )
+    results = [name for kind, name in done if kind == "result"]
+    assert len(results) == 12
+    for name in results:
+        steps = [
+            done.index(("sync", f"{name}.part")),
+            done.index(("name", name)),
+            done.index(("sync", "records"), done.index(("name", name))),
+            done.index(("result", name)),
+        ]
+        assert steps == sorted(steps), (name, steps)
+    assert [kind for kind, _ in done].count("outcome") == 6
+    assert done[-1][0] == "outcome"
+
+
+def roots(path: Path) -> dict[str, int]:
+    """Name of every table and index → number of its first page, from 1."""
+    connection = sqlite3.connect(path)
+    found = dict(connection.execute("SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0").fetchall())
+    connection.close()
+    return found
+
+
+def damaged(path: Path, page: int) -> None:
+    """Overwrite one page of 4,096 bytes, as a bad disk or a half copy would."""
+    with path.open("r+b") as file:
+        file.seek(4096 * (page - 1))
+        file.write(b"\xa5" * 4096)
+
+
+async def test_a_damaged_store_is_refused_at_the_start_wherever_it_is(tmp_path):
+    """In any table or index, also where no query would meet it: nobody plays on into what cannot be trusted."""
+    whole = await played(tmp_path)
+    places = roots(whole)
+    assert {"league", "result", "timing", "bot"} < places.keys()
+    for name, page in places.items():
+        copy = tmp_path / f"{name}.db"
+        shutil.copy(whole, copy)
+        damaged(copy, page)
+        with pytest.raises(StoreError, match=f"store {copy} is damaged: .*: restore a backup"):
+            Store(copy, writing=True)
+    with Store(whole, writing=True) as store:
+        assert len(store.outcomes("t")) == 6
+
+
+async def test_a_command_on_a_damaged_store_ends_with_one_clear_line(tmp_path):
+    (tmp_path / "out").mkdir()
+    store = await played(tmp_path / "out")
+    damaged(store, roots(store)["result"])
+    (tmp_path / "league.toml").write_text(
+        'name = "t"\nruleset = "ming_chao"\n[[bots]]\nname = "a"\nbaseline = "random"\n'
+        '[[bots]]\nname = "b"\nbaseline = "greedy"\n'
+    )
+    command = [str(Path(sys.executable).parent / "chaodipi"), "league", "run", "league.toml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("chaodipi: store out/chaodipi.db is damaged: ")
+    assert done.stderr.count("\n") == 1
+
+
+async def test_t6_the_same_result_twice_is_no_change_and_another_one_is_an_alarm(tmp_path, capsys):
+    """Through the writer, as a worker that lost its answer would repeat it: no error either time, the first is kept."""
+    pairs = []
+
+    async def save(pair):
+        pairs.append(rows_of("t", pair))
+
+    await play_league(PLAN, StandInHost(BRAINS), tmp_path / "records", save=save)
+    with Store(tmp_path / "x.db", writing=True) as store:
+        store.begin_league(ROW)
+        async with Writer(store) as writer:
+            for rows in [*pairs, *pairs]:
+                await writer.save(rows)
+            before = store.outcomes("t")
+            assert len(before) == 6
+            assert "result_conflict" not in capsys.readouterr().out
+            first = pairs[0]
+            other = type(first)(tuple(row | {"score": 999, "points": 1} for row in first.results), first.timings)
+            await writer.save(other)
+            assert capsys.readouterr().out.count("result_conflict") == 2
+            assert store.outcomes("t") == before
