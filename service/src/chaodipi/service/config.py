@@ -114,6 +114,7 @@ class ServerConfig:
         insecure: Without TLS, listen at addresses of other machines' reach too.
         reflection: Tell anybody which services there are; None: where only this machine can connect.
         store: SQLite file of bots and leagues.
+        drain_s: Most seconds that tables in flight are given when the host is told to stop.
         log_level: debug, info, warning, error.
         time: What ``[time]`` says of the clock of house tables; in the file only.
         quotas: What ``[quotas]`` says of the limits of each token; in the file only.
@@ -128,6 +129,7 @@ class ServerConfig:
     insecure: bool = False
     reflection: bool | None = None
     store: str = "out/chaodipi.db"
+    drain_s: int = 60
     log_level: str = "info"
     time: Mapping[str, Any] = field(default_factory=dict)
     quotas: Mapping[str, int] = field(default_factory=dict)
@@ -161,6 +163,8 @@ def load_server_config(
         except (ValueError, KeyError) as error:
             raise ConfigError(f"CHAODIPI_{name.upper()} = {text!r}: {_KIND_NAMES[kind]} expected") from error
         config = replace(config, **{name: found})
+    if config.drain_s < 0:
+        raise ConfigError(f"drain_s = {config.drain_s}: 0 or more expected")
     where = "the settings" if path is None else str(path)
     for name, needed in (("tls_cert", "tls_key"), ("tls_key", "tls_cert"), ("tls_client_ca", "tls_cert")):
         if getattr(config, name) and not getattr(config, needed):

@@ -36,7 +36,7 @@ Out = Annotated[Path, typer.Option(help="Folder of the store, results and record
 MetricsPort = Annotated[
     int, typer.Option(min=0, max=65535, help="Port of the Prometheus metrics on this machine; 0: a free one.")
 ]
-Config = Annotated[Path | None, typer.Option(help="TOML file: listen, tls_cert, tls_key, [time] and more.")]
+Config = Annotated[Path | None, typer.Option(help="TOML file: listen, tls_cert, tls_key, time, quotas and more.")]
 
 
 @app.callback()
@@ -67,12 +67,13 @@ def _serve(
     house: Annotated[str | None, typer.Option(help="Preset: bots that connect play the baselines by it.")] = None,
     config: Config = None,
 ) -> None:
-    """Serve bots until interrupted."""
+    """Serve bots until SIGTERM or Ctrl-C, then drain; the second one stops at once, with exit code 130."""
     from chaodipi.service.cli.serve import serve
     from chaodipi.service.config import load_server_config
     from rich.console import Console
 
-    serve(Console(), load_server_config(config), house)
+    if not serve(Console(), load_server_config(config), house):
+        raise typer.Exit(130)
 
 
 @app.command("judge")
@@ -270,6 +271,23 @@ def _rules_explain(
     from rich.console import Console
 
     explain_cards(Console(), cards, ruleset, level, trump)
+
+
+@app.command("doctor")
+def _doctor(
+    config: Config = None,
+    server: Annotated[str, typer.Option(help="host:port of a running host, to be asked too.")] = "",
+    ca: Annotated[str, typer.Option(envvar="CHAODIPI_CA", help="PEM file: who vouches for that host.")] = "",
+    cert: Annotated[str, typer.Option(envvar="CHAODIPI_CERT", help="PEM file: a certificate to show it.")] = "",
+    key: Annotated[str, typer.Option(envvar="CHAODIPI_KEY", help="PEM file: the key of --cert.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Look for what is wrong here: versions, settings, TLS, clock, store, a host; exit code 1 if something is."""
+    from chaodipi.service.cli.doctor import doctor
+    from rich.console import Console
+
+    if not doctor(Console(), config, server, (ca, cert, key), as_json):
+        raise typer.Exit(1)
 
 
 @db_app.command("upgrade")

@@ -16,7 +16,7 @@ from chaodipi.service.metrics import Metrics, serve_metrics
 if TYPE_CHECKING:
     from chaodipi.service.rpc.tls import TlsFiles
 
-__all__ = ["Hosted", "OpenHost", "beside", "open_host", "tls_files", "unless"]
+__all__ = ["Hosted", "OpenHost", "beside", "failing_with", "open_host", "tls_files", "unless"]
 
 T = TypeVar("T")
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
@@ -33,6 +33,14 @@ class OpenHost(Protocol):
     async def wait_for_bots(self, names: Iterable[str], timeout: float | None = None) -> None: ...
 
     def online(self) -> dict[str, int]: ...
+
+    async def drain(self, timeout_s: float) -> None: ...
+
+    @property
+    def draining(self) -> bool: ...
+
+    @property
+    def tables_in_flight(self) -> int: ...
 
     def set_grants(self, grants: Iterable[Grant]) -> None: ...
 
@@ -147,6 +155,17 @@ async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def failing_with(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """:func:`beside`, but an error of *work* ends the block, and is its error."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(work)
+        try:
+            yield
+        finally:
+            task.cancel()
 
 
 async def unless(guard: Coroutine[Any, Any, None], work: Coroutine[Any, Any, T]) -> T:

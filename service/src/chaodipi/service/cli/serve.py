@@ -11,7 +11,9 @@ from chaodipi.service.cli import hosting
 from chaodipi.service.cli.admission import Admission
 from chaodipi.service.cli.demo import resolve_preset
 from chaodipi.service.cli.errors import UsageError
+from chaodipi.service.cli.signals import StopSignals
 from chaodipi.service.config import ServerConfig
+from chaodipi.service.host.errors import HostError
 from chaodipi.service.host.identity import Grant, new_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
 from chaodipi.service.logs import configure_logs
@@ -26,14 +28,18 @@ __all__ = ["serve"]
 _LOOK_S = 1.0
 
 
-def serve(console: Console, config: ServerConfig, house: str | None) -> None:
-    """Serve until interrupted. Bots and tokens that are added, rotated or revoked while it runs are followed."""
+def serve(console: Console, config: ServerConfig, house: str | None) -> bool:
+    """
+    Serve until SIGTERM or SIGINT, then drain; False if a second signal cut that short.
+
+    Bots and tokens that are added, rotated or revoked while it runs are followed.
+    """
     ruleset = None if house is None else resolve_preset(house)
     clock = _clock(config, ruleset)
     store_path = Path(config.store)
     configure_logs(config.log_level)
     with Store.beside(store_path) as store, Launcher(store_path.parent / "house") as launcher:
-        asyncio.run(_serve(console, config, ruleset, clock, store, launcher))
+        return asyncio.run(_serve(console, config, ruleset, clock, store, launcher))
 
 
 def _clock(config: ServerConfig, ruleset: Ruleset | None) -> TimeControl:
@@ -51,32 +57,57 @@ async def _serve(
     clock: TimeControl,
     store: Store,
     launcher: Launcher,
-) -> None:
+) -> bool:
     tokens = {f"house.{name}": new_token() for name in BASELINES} if ruleset else {}
     admission = Admission(store, lambda name: name not in tokens)
     grants = admission.grants() + [Grant.of(name, token) for name, token in tokens.items()]
-    async with hosting.open_host(
-        grants, config, metrics_port=config.metrics_port or None, launching=ruleset is not None
-    ) as hosted:
+    async with (
+        # Before anybody hears that the host is there, so that its first signal already drains.
+        StopSignals() as signals,
+        hosting.open_host(
+            grants, config, metrics_port=config.metrics_port or None, launching=ruleset is not None
+        ) as hosted,
+    ):
         host = hosted.host
         console.print(f"serving at {hosted.server}, {len(admission.bots)} bots known; Ctrl-C stops")
         console.print(hosted.security, highlight=False)
         for name, token in tokens.items():
             launcher.start(name, baseline_command(name.removeprefix("house.")), hosted.local, token)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(admission.follow(host, lambda name: console.print(f"bot {name} added")))
-            guests: set[str] = set()
-            while True:
-                for end in launcher.tend():
-                    console.print(f"{end}", soft_wrap=True, markup=False)
-                    if end.again_s is None:
-                        host.give_up(end.name)
-                online = host.online()
-                for name in sorted(admission.bots):
-                    if ruleset is not None and online.get(name) and name not in guests:
-                        guests.add(name)
-                        group.create_task(_play_guest(console, host, ruleset, clock, name, guests))
-                await asyncio.sleep(_LOOK_S)
+        async with (
+            hosting.beside(admission.follow(host, lambda name: console.print(f"bot {name} added"))),
+            hosting.failing_with(_keep_house(console, host, ruleset, clock, admission, launcher)),
+        ):
+            await signals.first.wait()
+            console.print(
+                f"draining: {host.tables_in_flight} tables in flight, at most {config.drain_s} s; "
+                "a second signal stops at once",
+                soft_wrap=True,
+            )
+            return await signals.unless_second(host.drain(config.drain_s))
+
+
+async def _keep_house(
+    console: Console,
+    host: hosting.OpenHost,
+    ruleset: Ruleset | None,
+    clock: TimeControl,
+    admission: Admission,
+    launcher: Launcher,
+) -> None:
+    """Play with every bot that is there, for ever; without a *ruleset* only look after what was launched."""
+    async with asyncio.TaskGroup() as group:
+        guests: set[str] = set()
+        while True:
+            for end in launcher.tend():
+                console.print(f"{end}", soft_wrap=True, markup=False)
+                if end.again_s is None:
+                    host.give_up(end.name)
+            online = host.online()
+            for name in sorted(admission.bots):
+                if ruleset is not None and not host.draining and online.get(name) and name not in guests:
+                    guests.add(name)
+                    group.create_task(_play_guest(console, host, ruleset, clock, name, guests))
+            await asyncio.sleep(_LOOK_S)
 
 
 async def _play_guest(
@@ -92,7 +123,12 @@ async def _play_guest(
             secrets = Secrets(random_bytes.token_bytes(32), (b"", b""))
             plan = Plan(f"house-{random_bytes.token_hex(4)}", ruleset, entries, 1, secrets, clock)
             pair = next(round_robin(plan))
-            one, two = await asyncio.gather(*(host.play_table(spec) for spec in pair.tables))
+            try:
+                one, two = await asyncio.gather(*(host.play_table(spec) for spec in pair.tables))
+            except HostError:
+                if host.draining:
+                    return
+                raise
             if "host_fault" in (one.how, two.how):
                 continue
             outcome = outcome_of(pair, (one, two))

@@ -5,6 +5,7 @@ import ipaddress
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import grpc
 from chaodipi.service.host.errors import HostError
@@ -17,7 +18,7 @@ from chaodipi.v1 import bot_pb2, bot_pb2_grpc, rules_pb2, rules_pb2_grpc, sessio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-__all__ = ["Listener", "check_address", "serve_at", "start_server"]
+__all__ = ["Listener", "check_address", "is_local", "serve_at", "start_server"]
 
 _OPTIONS = (
     # Two servers on one port would share its bots by chance.
@@ -111,13 +112,7 @@ def check_address(address: str) -> bool:
     Raises:
         HostError: no address, not of this machine, or in use; the operator's mistake.
     """
-    name, colon, port_text = address.rpartition(":")
-    if not colon or not port_text.isdecimal() or int(port_text) > 65535:
-        raise HostError(f"{address!r} is no address: host:port expected, such as 127.0.0.1:7878")
-    try:
-        found = socket.getaddrinfo(name.strip("[]"), int(port_text), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except socket.gaierror as error:
-        raise HostError(f"{address}: no such host: {error.strerror}") from error
+    name, port_text, found = _resolve(address)
     family, kind, protocol, _, place = found[0]
     with socket.socket(family, kind, protocol) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -129,4 +124,30 @@ def check_address(address: str) -> bool:
             if error.errno == errno.EADDRINUSE:
                 raise HostError(f"port {port_text} is in use at {name}") from error
             raise HostError(f"{name} is no address of this machine: {error.strerror}") from error
+    return _loopback(found)
+
+
+def is_local(address: str) -> bool:
+    """
+    Whether only this machine can reach *address*, whoever listens there.
+
+    Raises:
+        HostError: no address; the operator's mistake.
+    """
+    return _loopback(_resolve(address)[2])
+
+
+def _resolve(address: str) -> tuple[str, str, list[Any]]:
+    """Name and port of *address*, and what the resolver makes of them; HostError if it is none."""
+    name, colon, port_text = address.rpartition(":")
+    if not colon or not port_text.isdecimal() or int(port_text) > 65535:
+        raise HostError(f"{address!r} is no address: host:port expected, such as 127.0.0.1:7878")
+    try:
+        found = socket.getaddrinfo(name.strip("[]"), int(port_text), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except socket.gaierror as error:
+        raise HostError(f"{address}: no such host: {error.strerror}") from error
+    return name, port_text, found
+
+
+def _loopback(found: list[Any]) -> bool:
     return all(ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback for *_, place in found)

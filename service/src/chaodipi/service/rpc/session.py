@@ -15,7 +15,7 @@ from chaodipi.service.host.host import Host
 from chaodipi.service.host.quota import Usage
 from chaodipi.service.host.session import Cursor, Greeting, PongSent, Session, Unplaced, Warned
 from chaodipi.service.rpc.gate import Unreadable, principal
-from chaodipi.service.version import API_MINOR, CAPABILITIES, server_version
+from chaodipi.service.version import API_MINOR, CAPABILITIES, OLDEST_SDK, sdk_too_old, server_version
 from chaodipi.v1 import session_pb2, session_pb2_grpc
 
 __all__ = ["MAX_FRAME_BYTES", "BotSessionService"]
@@ -39,6 +39,7 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
         host = self._host
         caller = principal()
         first = await _first_frame(context)
+        _check_sdk(first[0].hello)
         session = host.open_session(caller, _greeting(first[0].hello))
         # Before the reader may take the bot's availability in: seats that it names go on where it stands.
         host.resume(session)
@@ -218,6 +219,20 @@ def _greeting(hello: session_pb2.Hello) -> Greeting:
         cursors=tuple(Cursor(cursor.seat_token, cursor.last_seq) for cursor in hello.cursors),
         ruleset_digests=dict(hello.ruleset_digests),
     )
+
+
+def _check_sdk(hello: session_pb2.Hello) -> None:
+    """
+    Do nothing unless the bot has a version of our SDK that this host does not speak with any more.
+
+    Raises:
+        SessionRefused: SDK_TOO_OLD, naming both versions; the bot's mistake.
+    """
+    got = sdk_too_old(hello.sdk)
+    if got is not None:
+        text = f"chaodipi-sdk {got} is too old for this host ({server_version()}): {OLDEST_SDK} or newer expected"
+        metadata = {"got": got, "minimum": OLDEST_SDK, "host": server_version()}
+        raise SessionRefused(9, "SDK_TOO_OLD", text, metadata)
 
 
 def _warn_of_rulesets(session: Session) -> None:

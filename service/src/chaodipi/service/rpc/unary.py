@@ -5,7 +5,7 @@ from typing import Any
 from chaodipi.engine.ruleset import preset_names, resolve
 from chaodipi.service.host.host import Host
 from chaodipi.service.rpc.gate import principal
-from chaodipi.service.version import API_MINOR, CAPABILITIES, server_version
+from chaodipi.service.version import API_MINOR, CAPABILITIES, OLDEST_SDK, server_version
 from chaodipi.v1 import bot_pb2, bot_pb2_grpc
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -28,6 +28,7 @@ class SystemService(bot_pb2_grpc.SystemServiceServicer):
             capabilities=CAPABILITIES,
             ruleset_digests={name: resolve(name).digest for name in preset_names()},
             server_time=now,
+            oldest_sdk=OLDEST_SDK,
         )
 
     async def WhoAmI(self, request: bot_pb2.WhoAmIRequest, context: Any) -> bot_pb2.WhoAmIResponse:

@@ -155,6 +155,15 @@ class Store:
             heads = MigrationContext.configure(connection).get_current_heads()
         return set(heads) == set(ScriptDirectory.from_config(_migrations()).get_heads())
 
+    def damage(self) -> list[str]:
+        """What SQLite finds wrong with the file, a line each; nothing if it is sound. Reads all of it."""
+        try:
+            with self._engine.begin() as connection:
+                said = list(connection.exec_driver_sql("PRAGMA integrity_check").scalars())
+        except sa.exc.DatabaseError as error:
+            return [str(error.orig)]
+        return [] if said == ["ok"] else [str(line) for line in said]
+
     def backup(self, to: Path) -> None:
         """
         Copy the store as it is now to *to*, also while another process writes.
