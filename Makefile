@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: setup demo test lint protos baseline strength rules-coverage rules-mutants rules-oracle golden-deals survey fuzz clean
+.PHONY: setup demo test lint protos baseline strength rules-coverage rules-mutants rules-oracle golden-deals survey soak fuzz clean
 
 setup:
 	@$(PYTHON) deploy/tools/setup_env.py
@@ -69,6 +69,10 @@ rules-mutants: setup
 # The engine against the second implementation on random positions, on all cores: `make rules-oracle POSITIONS=1000000`.
 rules-oracle: setup
 	$(BIN)/python -m tests.support.rules_oracle $(if $(POSITIONS),--positions $(POSITIONS)) $(if $(SEED),--seed $(SEED))
+
+# Ten minutes of 64 bots on 256 tables, half of them beside bad bots: `make soak`, or `make soak SECONDS=60`.
+soak: setup
+	$(BIN)/python -m tests.soak.soak $(or $(SECONDS),600)
 
 clean:
 	rm -rf .venv .cache out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

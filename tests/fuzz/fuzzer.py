@@ -294,7 +294,7 @@ async def fuzz(count: int, seed: int) -> Report:
     log = io.StringIO()
     configure_logs("warning", log)
     started = time.monotonic()
-    before = len(_tasks())
+    before = len(tasks_of_ours())
     async with (
         hosting(quotas=UNLIMITED, resume_window_s=0.2) as (host, port),
         grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
@@ -312,7 +312,7 @@ async def fuzz(count: int, seed: int) -> Report:
         quarter = max(1, count // 4)
         while (sent := sum(report.inputs.values())) < count:
             if sent >= quarter * (len(report.memory) + 1):
-                report.memory.append(_memory())
+                report.memory.append(memory_of_process())
             await asyncio.gather(*(fuzzer.stream() for _ in range(4)), *(fuzzer.call() for _ in range(40)))
         for task in playing:
             task.cancel()
@@ -320,15 +320,15 @@ async def fuzz(count: int, seed: int) -> Report:
             await client.close()
         await asyncio.gather(*playing, *running, return_exceptions=True)
         await host.stop(0)
-        report.memory.append(_memory())
+        report.memory.append(memory_of_process())
         if host.tables_in_flight or any(host.online().values()):
             report.left_over.append(f"{host.tables_in_flight} tables, sessions {host.online()}")
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(5):
-            while len(_tasks()) > before:
+            while len(tasks_of_ours()) > before:
                 await asyncio.sleep(0.01)
-    if len(_tasks()) > before:
-        report.left_over += map(str, _tasks())
+    if len(tasks_of_ours()) > before:
+        report.left_over += map(str, tasks_of_ours())
     report.seconds = time.monotonic() - started
     report.log_errors = [line for line in log.getvalue().splitlines() if json.loads(line)["level"] == "error"]
     return report
@@ -348,12 +348,12 @@ async def _tables(play: Any, report: Report, kind: str, bots: tuple[str, str, st
                 report.honest_faults += sum(n for name, n in kinds.items() if kind == "honest" or name != "timeout")
 
 
-def _tasks() -> list[asyncio.Task[Any]]:
+def tasks_of_ours() -> list[asyncio.Task[Any]]:
     """Tasks, but for those of gRPC's client side: a call that was lost while it was written to keeps one."""
     return [task for task in asyncio.all_tasks() if "_AioCall" not in str(task)]
 
 
-def _memory() -> int:
+def memory_of_process() -> int:
     """Bytes that the process holds."""
     gc.collect()
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
