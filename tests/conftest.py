@@ -1,11 +1,16 @@
 """What holds for every test: hypothesis settings, and tests that need a tool of the machine."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.tools import LEFT_OUT, require_tools
+
+# A run that was started in the background ignores SIGINT, and so would every process that it starts to interrupt it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # New examples in every run; a failure prints the line that repeats it. No time limits: machines are shared.
 settings.register_profile(
