@@ -8,7 +8,7 @@ from typing import Any
 
 import grpc
 from chaodipi.engine.cards import Seat, deck
-from chaodipi.engine.ruleset import resolve
+from chaodipi.engine.ruleset import Ruleset, resolve
 from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
 from chaodipi.sdk.wire import event_from_wire, seat_from_wire
@@ -18,6 +18,7 @@ from chaodipi.service.match.table import TableSpec, TimeControl
 from chaodipi.service.rpc.server import start_server
 from chaodipi.v1 import (
     cards_pb2,
+    seat_pb2,
     session_pb2,
     session_pb2_grpc,
 )
@@ -53,9 +54,18 @@ class Client:
     """A bot that takes the first legal action; *answer* may replace what it says."""
 
     def __init__(
-        self, port: int, name: str, *, max_tables: int = 64, instance: str = "", before: "Client | None" = None
+        self,
+        port: int,
+        name: str,
+        *,
+        max_tables: int = 64,
+        instance: str = "",
+        before: "Client | None" = None,
+        rules: Ruleset = RULES,
     ) -> None:
         self.name = name
+        self.rules = rules
+        self.told: list[seat_pb2.SeatEvent] = []
         self.seats: dict[int, tuple[Seat, View]] = {}
         self.results: list[session_pb2.AnswerResult] = []
         self.assigned: list[session_pb2.SeatAssigned] = []
@@ -113,7 +123,7 @@ class Client:
             self.assigned.append(assigned)
             seat = seat_from_wire(assigned.seat)
             assert seat is not None
-            self.seats[assigned.channel] = (seat, View(RULES, seat))
+            self.seats[assigned.channel] = (seat, View(self.rules, seat))
             self.seqs[assigned.channel] = 0
             if self._before is not None:
                 self.seats[assigned.channel] = self._before.seats[1]
@@ -136,9 +146,10 @@ class Client:
         for event in update.events:
             assert event.seq == self.seqs[channel] + 1
             self.seqs[channel] = event.seq
+            self.told.append(event)
             seat, view = self.seats[channel]
             if event.WhichOneof("event") == "deal_started":
-                self.seats[channel] = (seat, view := View(RULES, seat))
+                self.seats[channel] = (seat, view := View(self.rules, seat))
             engine_event = event_from_wire(event, view)
             if engine_event is not None:
                 view.apply(engine_event)
