@@ -28,7 +28,7 @@ from tests.support.raw_client import table
 
 BAD = ("silent", "malformed", "never-reads", "flood", "storm", "answers-twice", "babbler", "slow")
 PATIENT = TimeControl(play_ms=60_000, bury_ms=60_000, ready_ms=60_000)
-SHORT = TimeControl(play_ms=500, bury_ms=500, ready_ms=2_000)
+SHORT = TimeControl(play_ms=500, bury_ms=500, ready_ms=10_000)
 
 
 @dataclass

@@ -25,6 +25,8 @@ async def test_half_a_minute_leaves_nothing_behind():
     assert report.beside.tables["honest played"] > 0
     assert {kind for half in (report.alone, report.beside) for kind in half.tables} <= {
         "honest played",
+        "honest no_declaration",
         "spoiled played",
+        "spoiled no_declaration",
         "spoiled forfeit",
     }
