@@ -85,7 +85,9 @@ def serving(folder):
         [*CHAODIPI, "serve", "--config", str(config)], stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL
     ) as host:
         try:
-            yield re.search(r"serving at (\S+),", host.stdout.readline())[1], host.stdout
+            address = re.search(r"serving at (\S+),", host.stdout.readline())[1]
+            assert "no TLS" in host.stdout.readline()
+            yield address, host.stdout
         finally:
             host.terminate()
 

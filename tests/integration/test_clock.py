@@ -70,8 +70,8 @@ def test_t13_the_time_of_day_is_read_where_it_is_listed_and_nowhere_in_play() ->
             word in path.read_text() for word in ("time.time", "time_ns", "datetime.now", "utcnow", "from time import")
         )
     }
-    # When tokens expire, and when rows were written.
-    assert readers == {"cli/bots.py", "host/host.py", "store/store.py"}
+    # When tokens and certificates expire, when rows were written, and what `doctor` compares with the host's.
+    assert readers == {"cli/bots.py", "cli/doctor.py", "doctor.py", "host/host.py", "store/store.py"}
 
 
 def test_t13_no_message_of_a_session_holds_a_time_of_day() -> None:

@@ -14,9 +14,9 @@ from chaodipi.sdk.baselines import BASELINES
 from chaodipi.sdk.baselines.blind import fail_chance
 
 PUBLIC = (
-    "Bot Decision run Session SessionError play_local play_deal LocalResult default_action Action ActionKind "
-    "Show Bury Play Pass Card Suit SUITS TRUMPS Rank Seat Side parse_cards format_cards Phase Event View Order "
-    "order_for Shape Component runs_of Ruleset resolve preset_names"
+    "Bot Decision run Session SessionError Tls TlsError play_local play_deal LocalResult default_action "
+    "Action ActionKind Show Bury Play Pass Card Suit SUITS TRUMPS Rank Seat Side parse_cards format_cards Phase Event "
+    "View Order order_for Shape Component runs_of Ruleset resolve preset_names"
 )
 
 

@@ -133,6 +133,7 @@ def worlds(
 def shown_otherwise(setup: Setup, script: Script, watcher: Seat) -> Iterator[tuple[Setup, Swap]]:
     """Where showings are dark: all copies of the shown card exchanged with those of another that the watcher lacks."""
     mine = {c for i, c in enumerate(setup.cards[: 4 * setup.ruleset.hand]) if (setup.first_drawer + i) % 4 == watcher}
+    bottom = set(setup.cards[4 * setup.ruleset.hand :])
     for _, seat, action in script:
         if isinstance(action, Show) and seat != watcher and setup.ruleset.dark:
             for other in Card:
@@ -140,6 +141,7 @@ def shown_otherwise(setup: Setup, script: Script, watcher: Seat) -> Iterator[tup
                     other.rank == action.cards[0].rank
                     and not {other, action.cards[0]} & mine
                     and other != action.cards[0]
+                    and not {other, action.cards[0]} <= bottom  # who takes the bottom may know its order
                 ):
                     swap = {other: action.cards[0], action.cards[0]: other}
                     yield replace(setup, cards=tuple(swap.get(c, c) for c in setup.cards)), swap
