@@ -29,10 +29,10 @@ from chaodipi.engine.events import (
 )
 from chaodipi.engine.follow import count_multisets
 from chaodipi.engine.game import settle_deal
+from chaodipi.engine.history import Showing
 from chaodipi.engine.order import TRUMPS, Order
 from chaodipi.engine.scoring import Position
 from chaodipi.engine.shapes import runs_of
-from chaodipi.engine.view import Showing
 
 __all__ = ["happenings", "single_patterns", "story"]
 

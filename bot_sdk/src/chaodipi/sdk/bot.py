@@ -21,13 +21,14 @@ from chaodipi.engine.defaults import default_bury
 from chaodipi.engine.errors import RuleError
 from chaodipi.engine.events import DealEnded, Event, Phase
 from chaodipi.engine.follow import Follows, default_follow, legal_follows
+from chaodipi.engine.history import Contribution
 from chaodipi.engine.lead import check_plain_lead, lead_shape
 from chaodipi.engine.order import TRUMPS, Order
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.shapes import Component, Shape, decompose, runs_of, shape_of
 from chaodipi.engine.showing import check_show, legal_shows
 from chaodipi.engine.trick import winner_index
-from chaodipi.engine.view import Contribution, View
+from chaodipi.engine.view import View
 
 __all__ = ["Bot", "Decision", "default_action"]
 

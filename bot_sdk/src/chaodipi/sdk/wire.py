@@ -31,9 +31,10 @@ from chaodipi.engine.events import (
     WindowClosed,
 )
 from chaodipi.engine.follow import ChoiceSet
+from chaodipi.engine.history import Attempt, Contribution, Trick
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.scoring import Position, Settlement
-from chaodipi.engine.view import Attempt, Contribution, Trick, View
+from chaodipi.engine.view import View
 from chaodipi.v1 import cards_pb2, seat_pb2
 
 __all__ = [

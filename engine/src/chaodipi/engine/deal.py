@@ -43,6 +43,7 @@ from chaodipi.engine.events import (
     visible,
 )
 from chaodipi.engine.follow import Follows, default_follow, legal_follows
+from chaodipi.engine.history import Contribution
 from chaodipi.engine.lead import LeadResult, check_lead, check_plain_lead
 from chaodipi.engine.legal import LegalActions
 from chaodipi.engine.order import TRUMPS
@@ -52,7 +53,7 @@ from chaodipi.engine.setup import Setup, check_position, check_setup
 from chaodipi.engine.shapes import shape_of
 from chaodipi.engine.showing import check_show, failed_stirs, used_cards
 from chaodipi.engine.trick import winner_index
-from chaodipi.engine.view import Contribution, View, after_booking
+from chaodipi.engine.view import View, after_booking
 from chaodipi.engine.window import Offers, close_window, sizes_of, undeclared_rule
 
 __all__ = ["Deal"]

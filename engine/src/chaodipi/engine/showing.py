@@ -10,9 +10,10 @@ from chaodipi.engine.actions import Show
 from chaodipi.engine.cards import HEART_FIVE, Card, Seat, Suit
 from chaodipi.engine.errors import MalformedError, RuleError
 from chaodipi.engine.events import Phase, ShowKind
+from chaodipi.engine.history import Showing
 from chaodipi.engine.order import order_for
 from chaodipi.engine.rungs import LOOKING_BACK, is_higher, read_showing
-from chaodipi.engine.view import Showing, View
+from chaodipi.engine.view import View
 
 __all__ = ["can_show", "check_show", "failed_stirs", "legal_shows", "used_cards"]
 

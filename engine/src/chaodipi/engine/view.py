@@ -7,7 +7,6 @@ view of a seat, folded from its visible events, is enough to act on.
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from chaodipi.engine.actions import ActionKind
@@ -31,11 +30,12 @@ from chaodipi.engine.events import (
     TrumpRevealed,
     WindowClosed,
 )
+from chaodipi.engine.history import Attempt, Contribution, Showing, Trick
 from chaodipi.engine.order import Order, order_for
 from chaodipi.engine.ruleset import Ruleset
-from chaodipi.engine.rungs import is_higher, leaves_trump_open, read_showing
+from chaodipi.engine.rungs import is_higher, read_showing
 
-__all__ = ["Attempt", "Contribution", "Showing", "Trick", "View", "after_booking"]
+__all__ = ["View", "after_booking"]
 
 _KINDS: dict[Phase, tuple[ActionKind, ...]] = {
     Phase.DECLARE: (ActionKind.SHOW, ActionKind.PASS),
@@ -46,54 +46,6 @@ _KINDS: dict[Phase, tuple[ActionKind, ...]] = {
     Phase.ENDED: (),
 }
 """What may be done in a phase; see :attr:`View.allowed_kinds` for the first trick."""
-
-
-@dataclass(frozen=True, slots=True)
-class Showing:
-    """
-    One showing of the deal, oldest first in ``View.shown``.
-
-    ``rung`` and ``trump`` are None, ``cards`` empty, where it is hidden from the viewer.
-    ``phase`` is DECLARE or STIR, FOLLOW for a stir during the first trick.
-    """
-
-    seat: Seat
-    kind: ShowKind
-    cards: tuple[Card, ...]
-    rung: str | None
-    trump: Suit | None
-    phase: Phase
-
-    @property
-    def named(self) -> Suit | None:
-        """The trump that was named with the cards; None where they fix it, or are hidden."""
-        return self.trump if self.rung is not None and leaves_trump_open(self.rung) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Contribution:
-    """What one seat played to a trick."""
-
-    seat: Seat
-    cards: tuple[Card, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Trick:
-    """A finished trick: four contributions, the leader's first."""
-
-    plays: tuple[Contribution, ...]
-    winner: Seat
-    points: int
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A failed throw: all cards that *seat* meant to lead in trick *trick* (0 the first)."""
-
-    trick: int
-    seat: Seat
-    cards: tuple[Card, ...]
 
 
 def after_booking(ruleset: Ruleset, score: int, points: int) -> int:

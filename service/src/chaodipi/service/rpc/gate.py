@@ -17,6 +17,7 @@ from chaodipi.service.host.errors import SessionRefused
 from chaodipi.service.host.host import Host
 from chaodipi.service.host.identity import PLAY, Principal
 from chaodipi.service.rpc.errors import refuse
+from google.protobuf.message import DecodeError
 
 __all__ = ["ANYBODY", "ANY_TOKEN", "RIGHTS", "Gate", "Unreadable", "principal"]
 
@@ -197,7 +198,7 @@ def _lenient(deserialize: Callable[[bytes], Any] | None) -> Callable[[bytes], An
     def read(data: bytes) -> Any:
         try:
             return deserialize(data)
-        except Exception:
+        except DecodeError:
             return Unreadable(len(data))
 
     return read
