@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 
 from chaodipi.engine.actions import Action, ActionKind, Bury, Pass, Play, Show
 from chaodipi.engine.cards import HEART_FIVE, SEATS, Card, Rank, Seat, Side, Suit, points_of
+from chaodipi.engine.checks import check_bury, check_held, check_turn
 from chaodipi.engine.defaults import default_bury
 from chaodipi.engine.errors import MalformedError, RuleError
 from chaodipi.engine.events import (
@@ -57,15 +58,6 @@ from chaodipi.engine.view import View, after_booking
 from chaodipi.engine.window import Offers, close_window, sizes_of, undeclared_rule
 
 __all__ = ["Deal"]
-
-_TURN_CLAUSES: dict[Phase, tuple[str, ...]] = {
-    Phase.DECLARE: ("Q110",),
-    Phase.BURY: ("S0-03", "S0-21"),
-    Phase.STIR: ("S0-20", "Q34"),
-    Phase.LEAD: ("S1-26", "Q38"),
-    Phase.FOLLOW: ("S2a-53", "S1-25"),
-}
-"""Clauses that say whose turn it is."""
 
 
 class Deal:
@@ -224,6 +216,13 @@ class Deal:
         self._seats[seat] = (view, len(self.events))
         return view
 
+    @property
+    def _asked(self) -> tuple[Seat, ...]:
+        """Seats that may act now: in DECLARE of a stacked deal all of them."""
+        if self.view.phase == Phase.DECLARE and self._offers is None:
+            return SEATS
+        return () if self.to_act is None else (self.to_act,)
+
     def legal_actions(self, seat: Seat) -> LegalActions:
         """What *seat* may do now, computed when read; no kinds if it is not its turn."""
         return LegalActions(self, seat)
@@ -258,11 +257,11 @@ class Deal:
             RuleError: the player's breach, see :mod:`chaodipi.engine.reasons`.
             MalformedError: the action has no cards; the sender's mistake.
         """
-        self._check_turn(seat, action)
+        check_turn(self.view, seat, action, self._asked)
         if isinstance(action, Show):
             check_show(self.view, seat, action)
         elif isinstance(action, Bury):
-            self._check_bury(seat, action.cards)
+            check_bury(self.view, seat, action.cards)
         elif isinstance(action, Play):
             self._check_cards(seat, action.cards)
 
@@ -282,70 +281,10 @@ class Deal:
         """:meth:`can` of playing *cards*."""
         return self.can(seat, Play(tuple(cards)))
 
-    def _check_turn(self, seat: Seat, action: Action) -> None:
-        view = self.view
-        phase = view.phase
-        if phase == Phase.ENDED:
-            raise RuleError("DEAL_OVER", "the deal has ended", ("Q123",))
-        if action.kind == ActionKind.SHOW and phase in (Phase.LEAD, Phase.FOLLOW):
-            self._check_stir_turn(seat)
-            return
-        waits = phase == Phase.FOLLOW and action.kind == ActionKind.PLAY and seat != view.to_act
-        if action.kind not in view.allowed_kinds and not waits:
-            if action.kind == ActionKind.BURY and not view.bottom_size:
-                raise RuleError("NO_BOTTOM", "this deal has no bottom", ("S0-49",))
-            allowed = ", ".join(kind.name.lower() for kind in view.allowed_kinds)
-            raise RuleError("WRONG_ACTION_KIND", f"now: {allowed}", _TURN_CLAUSES[phase])
-        asked = self.to_act
-        if asked == seat or (phase == Phase.DECLARE and self._offers is None):
-            return
-        if phase == Phase.STIR and action.kind == ActionKind.SHOW:
-            self._check_may_stir(seat)
-        # While declaring nobody learns who is asked (Q110).
-        named = "another seat" if phase == Phase.DECLARE or asked is None else f"seat {asked}"
-        raise RuleError("NOT_YOUR_TURN", f"{named} is asked now", _TURN_CLAUSES[phase])
-
-    def _check_may_stir(self, seat: Seat) -> None:
-        if seat == self.view.bottom_owner:
-            raise RuleError("NOT_ALLOWED_TO_SHOW", "nobody stirs his own bottom", ("S0-20", "S2a-58", "Q35"))
-        if seat in self.view.barred:
-            raise RuleError("NOT_ALLOWED_TO_SHOW", "passed over until another has stirred", ("S0-21", "Q39", "Q102"))
-
-    def _check_stir_turn(self, seat: Seat) -> None:
-        """A stir during the first trick comes at the seat's own turn, and never after that trick (Q46)."""
-        view = self.view
-        if not view.stir_window or view.undeclared:
-            clauses = ("S0-07", "S0-20", "S2a-59", "Q34", "Q41", "Q46")
-            raise RuleError("STIR_CLOSED", "nobody may stir any more", clauses)
-        self._check_may_stir(seat)
-        if seat != view.to_act:
-            raise RuleError("NOT_YOUR_TURN", f"seat {view.to_act} is asked now", ("S2a-54", "Q46"))
-
-    def _check_held(self, seat: Seat, cards: Sequence[Card], clauses: tuple[str, ...]) -> None:
-        if not cards:
-            raise MalformedError("CARDS_MISSING", "no cards", "cards")
-        held = self.view.hands[seat]
-        if any(cards.count(card) > held.count(card) for card in cards):
-            texts = " ".join(card.text for card in sorted(Counter(cards) - Counter(held)))
-            raise RuleError("NOT_YOUR_CARDS", f"not in the hand: {texts}", clauses)
-
-    def _check_bury(self, seat: Seat, cards: Sequence[Card]) -> None:
-        led = Counter(self.view.trick[0].cards if self.view.trick and self.view.trick[0].seat == seat else ())
-        missing = Counter(cards) - Counter(self.view.hands[seat])
-        if missing & led:
-            raise RuleError("BURY_SHOWN", "the led cards lie on the table", ("Q126",))
-        self._check_held(seat, cards, ("S0-03", "Q48"))
-        count = self.ruleset.bottom
-        satisfying = default_bury(self.ruleset, self.view.level, self.view.can_bury(seat), count)
-        if len(cards) != count:
-            raise RuleError("BURY_COUNT", f"{len(cards)} cards, {count} must be buried", ("S0-01", "S4-23"), satisfying)
-        if Counter(cards) - Counter(self.view.can_bury(seat)):
-            raise RuleError("BURY_SHOWN", "the placed card lies on the table", ("Q113",), satisfying)
-
     def _check_cards(self, seat: Seat, cards: Sequence[Card]) -> LeadResult | None:
         """The result of a lead, or None for a legal follow."""
         view = self.view
-        self._check_held(seat, cards, ("S1-25",))
+        check_held(view, seat, cards, ("S1-25",))
         if view.phase == Phase.LEAD:
             if view.plain_lead:
                 check_plain_lead(view.order, cards)
@@ -371,12 +310,12 @@ class Deal:
         Raises:
             RuleError, MalformedError: as :meth:`check`; nothing has changed then.
         """
-        self._check_turn(seat, action)
+        check_turn(self.view, seat, action, self._asked)
         start = len(self.events)
         if isinstance(action, Show):
             self._show(seat, action)
         elif isinstance(action, Bury):
-            self._check_bury(seat, action.cards)
+            check_bury(self.view, seat, action.cards)
             self._emit(Buried(seat, tuple(sorted(action.cards)), len(action.cards)))
             self._reveal()
         elif isinstance(action, Play):

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from chaodipi.engine.actions import ActionKind
-from chaodipi.engine.cards import SEATS, Card, Rank, Seat, Side, Suit, format_cards
+from chaodipi.engine.canonical import canonical
+from chaodipi.engine.cards import SEATS, Card, Rank, Seat, Side, Suit
 from chaodipi.engine.events import (
     Booked,
     BottomTaken,
@@ -244,50 +245,7 @@ class View:
 
     def canonical(self) -> dict[str, Any]:
         """The whole view as JSON data, equal for equal views; the form that digests are taken of."""
-        end = self.end
-        return {
-            "seat": self.seat,
-            "ruleset": self.ruleset.digest,
-            "phase": int(self.phase),
-            "first_drawer": int(self.first_drawer),
-            "dealer": self.dealer,
-            "levels": [level and int(level) for level in self.levels],
-            "laps": list(self.laps),
-            "on_stage": self.on_stage,
-            "first_deal": self.first_deal,
-            "redeals": self.redeals,
-            "level": self.level and int(self.level),
-            "trump": self.trump and self.trump.letter,
-            "hands": {str(seat): format_cards(hand) for seat, hand in self.hands.items()},
-            "hand_sizes": list(self.hand_sizes),
-            "shown": [_canonical_showing(showing) for showing in self.shown],
-            "standing": _canonical_showing(self.standing) if self.standing else None,
-            "revealed": self.revealed,
-            "caller": self.caller,
-            "already_shown": format_cards(self.already_shown),
-            "undeclared": self.undeclared,
-            "turned": format_cards(self.turned),
-            "bottom_owner": self.bottom_owner,
-            "bottom": None if self.bottom is None else format_cards(self.bottom),
-            "trick": [[int(p.seat), format_cards(p.cards)] for p in self.trick],
-            "tricks": [
-                [[[int(p.seat), format_cards(p.cards)] for p in t.plays], int(t.winner), t.points] for t in self.tricks
-            ],
-            "returned": [
-                [int(r.stirrer), [[int(seat), format_cards(cards)] for seat, cards in r.returned]]
-                for r in self.returned
-            ],
-            "attempts": [[a.trick, int(a.seat), format_cards(a.cards)] for a in self.attempts],
-            "score": self.score,
-            "adjustments": [[b.kind, int(b.seat), b.points] for b in self.adjustments],
-            "stake": self.stake,
-            "asked": [int(seat) for seat in self.asked],
-            "to_act": self.to_act,
-            "tricks_left": self.tricks_left,
-            "end": None
-            if end is None
-            else [end.how, end.score, format_cards(end.bottom), end.dig_multiplier, end.dig_points, end.jumping],
-        }
+        return canonical(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, View) and self.canonical() == other.canonical()
@@ -546,17 +504,6 @@ def _is_first_trick(event: Positioned) -> bool:
         told = event.standing is not None or event.tricks_left is None
         return told and event.score == 0 and event.leader in (None, event.dealer)
     return True
-
-
-def _canonical_showing(showing: Showing) -> list[Any]:
-    return [
-        int(showing.seat),
-        showing.kind.value,
-        format_cards(showing.cards),
-        showing.rung,
-        showing.trump and showing.trump.letter,
-        int(showing.phase),
-    ]
 
 
 _APPLY: dict[type, Callable[[View, Any], None]] = {
