@@ -22,25 +22,19 @@ from chaodipi.engine.events import (
     Booked,
     Buried,
     DealEnded,
-    DealStarted,
     Phase,
     Played,
-    TrickEnded,
-    WindowClosed,
-    visible,
 )
 from chaodipi.engine.game import dealer_of, settle_deal
 from chaodipi.engine.referee import Referee
 from chaodipi.engine.scoring import Settlement
+from chaodipi.service.match.feed import Feed
 from chaodipi.service.match.messages import (
     Decision,
     Ended,
     FaultRecorded,
     Message,
-    Numbered,
     Outcome,
-    PresenceChanged,
-    Update,
     Verdict,
     VerdictStatus,
 )
@@ -48,12 +42,6 @@ from chaodipi.service.match.seat import Asked, Closed, SeatState
 from chaodipi.service.match.table import DecisionRecord, TableResult, TableSpec
 
 __all__ = ["TableMachine"]
-
-HOLD_MS = 1_000
-"""Longest time for which events wait for a decision, and shortest between two words about a seat's presence."""
-
-_FLUSHING = (DealStarted, WindowClosed, TrickEnded, DealEnded)
-"""Events that are sent at once, with all that waited."""
 
 
 class TableMachine:
@@ -74,6 +62,7 @@ class TableMachine:
         self.spec = spec
         self.result: TableResult | None = None
         self._seats = {seat: SeatState(spec.time) for seat in SEATS}
+        self._feed = Feed(self._seats)
         self._redeals = 0
         # Dealt at once, so that a bad setup shows before anybody waits for it.
         self._deal, self._referee = self._dealt()
@@ -81,11 +70,8 @@ class TableMachine:
         self._started = False
         self._ready_deadline_ms = now_ms + spec.time.ready_ms
         self._open: Asked | None = None
-        self._hold_ms: int | None = None
-        self._presence_ms: int | None = None
         self._outcome: Outcome | None = None
         self._records: list[DecisionRecord] = []
-        self._out: list[Message] = []
 
     # ---- questions
 
@@ -106,8 +92,7 @@ class TableMachine:
 
     def outbox(self) -> list[Message]:
         """What is to be sent, in order; each message is handed out once."""
-        out, self._out = self._out, []
-        return out
+        return self._feed.take()
 
     def next_timer(self) -> int | None:
         """When :meth:`handle_timer` is due; None after the end, and while only an untimed decision is open."""
@@ -116,7 +101,7 @@ class TableMachine:
         if not self._started:
             return self._ready_deadline_ms
         deadline = self._seats[self._open.seat].clock.deadline_ms if self._open is not None else None
-        return min((t for t in (deadline, self._hold_ms, self._presence_ms) if t is not None), default=None)
+        return min((t for t in (deadline, self._feed.next_timer) if t is not None), default=None)
 
     # ---- inputs
 
@@ -153,7 +138,7 @@ class TableMachine:
         # The verdict is queued before what the action leads to, and says what its decision cost.
         charged, think = self._stop_clock(asked, now)
         bank = self._seats[seat].clock.bank_ms
-        self._out.append(Verdict(seat, decision, VerdictStatus.ACCEPTED, charged, bank_left_ms=bank, think_ms=think))
+        self._feed.send(Verdict(seat, decision, VerdictStatus.ACCEPTED, charged, bank_left_ms=bank, think_ms=think))
         self._close(asked, action, charged, think, now, fault="")
 
     def receive_malformed(
@@ -217,13 +202,13 @@ class TableMachine:
         state.here = True
         state.clock.back(now)
         if self.result is not None:
-            self._out.append(Ended(seat, self.result))
+            self._feed.send(Ended(seat, self.result))
             return
         if not self._started:
             return
         state.sent = min(last_seq, len(state.history))
         asked = self._open
-        self._flush(seat, self._request(asked, now) if asked is not None and asked.seat == seat else None)
+        self._feed.flush(seat, self._request(asked, now) if asked is not None and asked.seat == seat else None)
         self._presence_changed(now)
 
     def handle_timer(self, now: int) -> None:
@@ -256,11 +241,8 @@ class TableMachine:
             if self._fault(asked.seat, "timeout"):
                 return
             self._act_for(asked, self._deal.default_action(asked.seat), now, "timeout")
-        if self._hold_ms is not None and now >= self._hold_ms:
-            self._flush_all()
-        if self._presence_ms is not None and now >= self._presence_ms and self.result is None:
-            self._tell_presence()
-            self._flush_all()
+        if self.result is None:
+            self._feed.lookout(now)
 
     def _stop_clock(self, asked: Asked, now: int) -> tuple[int, int]:
         """Close the decision's clock: what it is charged, and how long it was open."""
@@ -269,10 +251,9 @@ class TableMachine:
         return clock.stop(now), think
 
     def _presence_changed(self, now: int) -> None:
-        """Have the others told in a moment, should it still be so then."""
-        changed = any(state.here != state.said_here for state in self._seats.values())
-        if changed and self._started and self.result is None and self._presence_ms is None:
-            self._presence_ms = now + HOLD_MS
+        """Have the others told, while the table is being played."""
+        if self._started and self.result is None:
+            self._feed.presence_changed(now)
 
     # ---- answers
 
@@ -301,7 +282,7 @@ class TableMachine:
         state.count_stray(verdict.status)
         open_now = self._open.decision if self._open is not None and self._open.seat == seat else 0
         metadata = {"decision": str(decision)} | ({"open": str(open_now)} if open_now else {})
-        self._out.append(replace(verdict, bank_left_ms=state.clock.bank_ms, metadata=metadata))
+        self._feed.send(replace(verdict, bank_left_ms=state.clock.bank_ms, metadata=metadata))
 
     def _refuse(
         self, asked: Asked, fault: str, reason: str, message: str, metadata: Mapping[str, str], now: int
@@ -314,14 +295,14 @@ class TableMachine:
         why = (reason, message, metadata)
         if left > 0 and not self._deal.over:
             charged, bank = clock.charged(now), clock.bank_left(now)
-            self._out.append(Verdict(seat, decision, VerdictStatus.RETRY, charged, *why, None, left, bank))
-            self._flush(seat, self._request(asked, now))
+            self._feed.send(Verdict(seat, decision, VerdictStatus.RETRY, charged, *why, None, left, bank))
+            self._feed.flush(seat, self._request(asked, now))
             return
         # Where a referee has ended the deal, or the table is forfeited now, nothing is played in the seat's place.
         ended = self._deal.over or self._is_last_fault(seat)
         action = None if ended else self._deal.default_action(seat)
         charged, think = self._stop_clock(asked, now)
-        self._out.append(Verdict(seat, decision, VerdictStatus.REPLACED, charged, *why, action, 0, clock.bank_ms))
+        self._feed.send(Verdict(seat, decision, VerdictStatus.REPLACED, charged, *why, action, 0, clock.bank_ms))
         forfeited = self._fault(seat, fault)
         if action is not None:
             self._close(asked, action, charged, think, now, fault=fault)
@@ -394,10 +375,9 @@ class TableMachine:
             limit = self.spec.time.bury_ms if deal.phase == Phase.BURY else self.spec.time.play_ms
             state.clock.start(now, limit)
             self._open = Asked(seat, state.decisions)
-            self._flush(seat, self._request(self._open, now))
+            self._feed.flush(seat, self._request(self._open, now))
             break
-        if self._hold_ms is None and any(s.sent < len(s.history) for s in self._seats.values()):
-            self._hold_ms = now + HOLD_MS
+        self._feed.hold(now)
 
     def _request(self, asked: Asked, now: int) -> Decision:
         deal = self._deal
@@ -413,56 +393,20 @@ class TableMachine:
         attempt = asked.attempts + 1
         return Decision(asked.decision, phase, deal.allowed_kinds, seq, left, count, attempt, min(left, bank))
 
-    def _tell_presence(self) -> None:
-        """Number for the others whose bot went or came since they were told; who flaps says nothing."""
-        self._presence_ms = None
-        for seat, state in self._seats.items():
-            if state.here == state.said_here:
-                continue
-            state.said_here = state.here
-            for other, told in self._seats.items():
-                if other != seat:
-                    told.history.append(Numbered(len(told.history) + 1, PresenceChanged(seat, state.here)))
-
     def _publish(self, by_host: Seat | None) -> None:
-        """Number the deal's new events for each seat that may know them."""
+        """Tell the seats the deal's new events; *by_host*: the seat that the host acted for."""
         events = self._deal.events
         new = events[self._taken :]
         self._taken = len(events)
         for event in new:
             if isinstance(event, DealEnded):
-                self._published_end(event)
-                continue
-            replaced = by_host is not None and isinstance(event, Played | Buried) and event.seat == by_host
-            for seat, state in self._seats.items():
-                seen = visible(event, seat)
-                if seen is not None:
-                    state.history.append(Numbered(len(state.history) + 1, seen, replaced))
-                    if state.immediate:
-                        self._flush(seat)
-            if isinstance(event, _FLUSHING):
-                self._flush_all()
-
-    def _published_end(self, event: DealEnded) -> None:
-        if event.how != "redeal":  # that a deal is dealt again, the next start says
-            self._outcome = outcome = self._settle()
-            for state in self._seats.values():
-                state.history.append(Numbered(len(state.history) + 1, event, outcome=outcome))
-        self._flush_all()
-
-    def _flush_all(self) -> None:
-        for seat in SEATS:
-            self._flush(seat)
-        self._hold_ms = None
-
-    def _flush(self, seat: Seat, decision: Decision | None = None) -> None:
-        state = self._seats[seat]
-        if state.sent == len(state.history) and decision is None:
-            return
-        events = tuple(state.history[state.sent :])
-        state.sent = len(state.history)
-        if not state.lost:
-            self._out.append(Update(seat, events, decision))
+                if event.how != "redeal":  # that a deal is dealt again, the next start says
+                    self._outcome = self._settle()
+                    self._feed.tell_end(event, self._outcome)
+                self._feed.flush_all()
+            else:
+                acted = by_host is not None and isinstance(event, Played | Buried) and event.seat == by_host
+                self._feed.tell(event, acted)
 
     # ---- the end
 
@@ -497,8 +441,7 @@ class TableMachine:
         total = sum(state.faults.values())
         if self._started:
             self._publish(None)
-        for other in self._seats.values():
-            other.history.append(Numbered(len(other.history) + 1, FaultRecorded(seat, kind, total)))
+        self._feed.tell_fault(FaultRecorded(seat, kind, total))
         if forfeits:
             self._finish("forfeit", 0, None, None, forfeiting_seat=seat)
         return forfeits
@@ -513,7 +456,6 @@ class TableMachine:
         forfeiting_seat: Seat | None = None,
     ) -> None:
         self._open = None
-        self._hold_ms = None
         self.result = TableResult(
             table_id=self.spec.table_id,
             how=how,
@@ -528,5 +470,5 @@ class TableMachine:
             note=note,
         )
         for seat in SEATS:
-            self._flush(seat)
-            self._out.append(Ended(seat, self.result))
+            self._feed.flush(seat)
+            self._feed.send(Ended(seat, self.result))
