@@ -120,7 +120,7 @@ class Inputs:
 
     def message(self) -> session_pb2.ClientMessage:
         """A message that can be read, its values as they come."""
-        kind = self.rng.randrange(10)
+        kind = self.rng.randrange(11)
         if kind <= 3:
             answer = session_pb2.Answer(
                 channel=self.number(), decision_id=self.number(), action=self.action(), debug_note=self.text()
@@ -138,6 +138,9 @@ class Inputs:
         if kind == 8:
             resync = session_pb2.Resync(channel=self.number(), last_seq=self.number())
             return session_pb2.ClientMessage(resync=resync)
+        if kind == 9:
+            nonce = session_pb2.EntryNonce(entry=self.text(), nonce=self.rng.randbytes(self.rng.randrange(70)))
+            return session_pb2.ClientMessage(entry_nonce=nonce)
         leave = session_pb2.LeaveMatch(channel=self.number(), reason=self.text())
         return session_pb2.ClientMessage(leave_match=leave)
 

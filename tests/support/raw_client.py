@@ -75,6 +75,8 @@ class Client:
         self.answer: Callable[[Any], cards_pb2.Action | None] | None = None
         self.silent = False
         self.asked = asyncio.Event()
+        self.nonce_requests: asyncio.Queue[session_pb2.NonceRequest] = asyncio.Queue()
+        self.warnings: asyncio.Queue[cards_pb2.Problem] = asyncio.Queue()
         self._hello = session_pb2.Hello(sdk="raw", instance=instance, legal_mode=session_pb2.LEGAL_MODE_FACTORED)
         self.firsts: list[int] = []
         self._before = before
@@ -111,6 +113,9 @@ class Client:
     async def send_answer(self, answer: session_pb2.Answer) -> None:
         await self._send(answer=answer)
 
+    async def send_nonce(self, entry: str, nonce: bytes) -> None:
+        await self._send(entry_nonce=session_pb2.EntryNonce(entry=entry, nonce=nonce))
+
     async def leave(self, channel: int) -> None:
         await self._send(leave_match=session_pb2.LeaveMatch(channel=channel))
 
@@ -135,6 +140,10 @@ class Client:
             self.results.append(message.answer_result)
         elif kind == "seat_ended":
             self.ended.append(message.seat_ended)
+        elif kind == "nonce_request":
+            self.nonce_requests.put_nowait(message.nonce_request)
+        elif kind == "warning":
+            self.warnings.put_nowait(message.warning)
         elif kind == "ping":
             return session_pb2.ClientMessage(pong=session_pb2.Pong(nonce=message.ping.nonce))
         return None

@@ -23,6 +23,7 @@ from chaodipi.service.host.session import (
     Assigned,
     Draining,
     Legal,
+    NonceAsked,
     Outgoing,
     PingSent,
     PongSent,
@@ -76,6 +77,11 @@ def outgoing_to_wire(message: Outgoing) -> session_pb2.ServerMessage:
             return session_pb2.ServerMessage(ping=session_pb2.Ping(nonce=nonce))
         case PongSent(nonce=nonce):
             return session_pb2.ServerMessage(pong=session_pb2.Pong(nonce=nonce))
+        case NonceAsked():
+            request = session_pb2.NonceRequest(
+                entry=message.entry, seed_commitment=message.seed_commitment, within_ms=message.within_ms
+            )
+            return session_pb2.ServerMessage(nonce_request=request)
         case Draining(stop_within_ms=within):
             draining = session_pb2.Draining(stop_within_ms=within, reconnect_after_ms=within)
             return session_pb2.ServerMessage(draining=draining)

@@ -10,6 +10,7 @@ from chaodipi.engine.actions import Action
 from chaodipi.engine.errors import MalformedError
 from chaodipi.service.host.errors import HostError, SessionRefused
 from chaodipi.service.host.identity import Grant, Principal, Tokens
+from chaodipi.service.host.nonces import NonceDesk, NonceRound
 from chaodipi.service.host.quota import Quotas, Usage
 from chaodipi.service.host.runner import SeatLink, TableRunner
 from chaodipi.service.host.session import Draining, Greeting, PingSent, Session, Warned
@@ -59,6 +60,7 @@ class Host:
         self._given_up: set[str] = set()
         self._sessions: dict[str, list[Session]] = {}
         self._runners: dict[str, TableRunner] = {}
+        self._nonces = NonceDesk()
         self._changed = asyncio.Condition()
         self._notifying: asyncio.Task[None] | None = None
         self._pinging: asyncio.Task[None] | None = None
@@ -184,6 +186,7 @@ class Host:
         self.metrics.session_opened()
         if self._pinging is None and self.ping_interval_ms:
             self._pinging = asyncio.get_running_loop().create_task(self._ping())
+        self._nonces.ask(session, asyncio.get_running_loop().time())
         log.info("session_opened", bot=bot, session=session.id, sdk=greeting.sdk, language=greeting.language)
         return session
 
@@ -211,8 +214,10 @@ class Host:
         log.info("session_closed", bot=session.bot, session=session.id, seats=len(links))
         for link in links:
             link.runner.detach(link, self.resume_window_s)
+        self._nonces.lose(session)
         for other in list(sessions):
             self._adopt(other)
+            self._nonces.ask(other, asyncio.get_running_loop().time())
         self._notify()
 
     def receive_availability(self, session: Session, max_tables: int, draining: bool) -> None:
@@ -298,6 +303,45 @@ class Host:
             nonce = (nonce + 1) & 0xFFFFFFFF
             for session in self._all_sessions():
                 session.send(PingSent(nonce))
+
+    # ---- nonces
+
+    async def collect_nonces(self, bots: Mapping[str, str], seed_commitment: bytes, within_ms: int) -> dict[str, bytes]:
+        """
+        Ask for the nonces of a league's or match's entries, at most *within_ms*; those that came.
+
+        A bot that is away or comes back meanwhile is asked when it opens a session. What is of no use is refused with
+        a warning, and leaves everybody else's request as it is.
+
+        Args:
+            bots: Entry, ``leagues/{id}/entries/{id}`` or ``matches/{id}`` → the bot that answers for it.
+            seed_commitment: 32 bytes, fixed before; the bots are shown it with the request.
+
+        Raises:
+            HostError: the host is stopping.
+        """
+        loop = asyncio.get_running_loop()
+        asking = NonceRound(bots, seed_commitment, loop.time() + within_ms / 1000)
+        self._nonces.open(asking)
+        try:
+            for session in self._all_sessions():
+                self._nonces.ask(session, loop.time())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(asking.ends), self._changed:
+                    await self._changed.wait_for(
+                        lambda: self._draining or self._given_up.issuperset(asking.owing.values())
+                    )
+        finally:
+            self._nonces.close(asking)
+        if self._draining:
+            raise HostError("the host is stopping: no nonces any more")
+        log.info("nonces_collected", given=sorted(asking.given), empty=sorted(asking.owing))
+        return asking.given
+
+    def receive_nonce(self, session: Session, entry: str, nonce: bytes) -> None:
+        """The nonce of *entry*, from the bot that answers for it or from one that does not."""
+        if self._nonces.receive(session, entry, nonce):
+            self._notify()
 
     # ---- tables
 

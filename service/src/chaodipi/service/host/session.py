@@ -21,6 +21,7 @@ __all__ = [
     "Draining",
     "Greeting",
     "Legal",
+    "NonceAsked",
     "Outgoing",
     "PingSent",
     "PongSent",
@@ -108,6 +109,15 @@ class PongSent:
 
 
 @dataclass(frozen=True, slots=True)
+class NonceAsked:
+    """An entry's share in the seeds is asked for, to come within so many milliseconds."""
+
+    entry: str
+    seed_commitment: bytes
+    within_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Draining:
     """The host stops within so many milliseconds."""
 
@@ -124,7 +134,7 @@ class Warned:
     metadata: dict[str, str] = field(default_factory=dict)
 
 
-Outgoing = Assigned | SeatMessage | Unplaced | PingSent | PongSent | Draining | Warned
+Outgoing = Assigned | SeatMessage | Unplaced | PingSent | PongSent | NonceAsked | Draining | Warned
 
 
 class Session:

@@ -103,6 +103,8 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
             host.receive_resync(session, message.resync.channel, message.resync.last_seq)
         elif kind == "leave_match":
             host.receive_leave(session, message.leave_match.channel)
+        elif kind == "entry_nonce":
+            host.receive_nonce(session, message.entry_nonce.entry, message.entry_nonce.nonce)
         elif kind == "hello" or kind is None:
             got = kind or "a message with no body"
             raise SessionRefused(9, "PROTOCOL_VIOLATION", f"not expected: {got}", {"got": got})
