@@ -49,9 +49,15 @@ _FINAL = {
 }
 """Ends of a stream after which a new one would end in the same way, and what to exit with."""
 _OPTIONS = [
-    ("grpc.keepalive_time_ms", 30_000),
-    ("grpc.keepalive_timeout_ms", 10_000),
-    ("grpc.max_receive_message_length", 16 << 20),
+    # Hosts allow pings at half of this distance. A dead path is left after both: long before a decision's time is up.
+    ("grpc.keepalive_time_ms", 3_000),
+    ("grpc.keepalive_timeout_ms", 4_000),
+    # Without it the default of 60 s decides.
+    ("grpc.http2.ping_timeout_ms", 4_000),
+    # By default no more than two pings are sent while the bot has nothing to say.
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.max_receive_message_length", 1 << 20),
+    ("grpc.max_send_message_length", 1 << 20),
     ("grpc.enable_retries", 0),
     # Sessions of one process would share a connection, and come back on the dead one for as long as any holds it.
     ("grpc.use_local_subchannel_pool", 1),
