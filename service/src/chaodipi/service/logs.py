@@ -5,9 +5,10 @@ import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO, cast
+from typing import TextIO
 
 import structlog
+from chaodipi.service.streams import lossy
 from structlog.tracebacks import ExceptionDictTransformer
 
 __all__ = ["configure_logs", "logs_in"]
@@ -21,22 +22,6 @@ def _without_secrets(logger: object, name: str, event: structlog.typing.EventDic
         if key in event:
             event[key] = "(left out)"
     return event
-
-
-class _Quiet:
-    """A stream whose failures cost the line, and not the table that wrote it: a full disk is no reason to stop."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        with contextlib.suppress(OSError, ValueError):
-            return self._stream.write(text)
-        return 0
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            self._stream.flush()
 
 
 def configure_logs(level: str = "info", stream: TextIO | None = None) -> None:
@@ -60,7 +45,7 @@ def configure_logs(level: str = "info", stream: TextIO | None = None) -> None:
             structlog.processors.JSONRenderer(ensure_ascii=False),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _Quiet(stream or sys.stderr))),
+        logger_factory=structlog.PrintLoggerFactory(lossy(stream or sys.stderr)),
         cache_logger_on_first_use=False,
     )
 

@@ -4,6 +4,7 @@ Those modules are imported when their command runs, so that ``--help`` is quick.
 """
 
 import asyncio
+import errno
 import json
 import os
 import signal
@@ -11,9 +12,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
+from chaodipi.service.streams import lossy, standard_streams
 
 __all__ = ["app", "main"]
 
@@ -28,6 +30,9 @@ app.add_typer(bot_app, name="bot")
 app.add_typer(replay_app, name="replay")
 app.add_typer(rules_app, name="rules")
 app.add_typer(db_app, name="db")
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a disk says that takes no more, and a terminal that is gone."""
 
 PAIRS_MISSING = 3
 """Exit code of a league that is over but for pairs that faults of the host kept from being scored."""
@@ -54,11 +59,11 @@ def _demo(
     metrics_port: MetricsPort = 0,
 ) -> None:
     """Host a league of the three baseline bots and show the standings."""
+    from chaodipi.service.cli.console import Screen
     from chaodipi.service.cli.demo import demo
-    from rich.console import Console
 
     names = [name.strip() for name in bots.split(",") if name.strip()]
-    if not demo(Console(), ruleset, boards, out, seed, names, metrics_port):
+    if not demo(Screen(work=True), ruleset, boards, out, seed, names, metrics_port):
         raise typer.Exit(PAIRS_MISSING)
 
 
@@ -68,11 +73,11 @@ def _serve(
     config: Config = None,
 ) -> None:
     """Serve bots until SIGTERM or Ctrl-C, then drain; the second one stops at once, with exit code 130."""
+    from chaodipi.service.cli.console import Screen
     from chaodipi.service.cli.serve import serve
     from chaodipi.service.config import load_server_config
-    from rich.console import Console
 
-    if not serve(Console(), load_server_config(config), house):
+    if not serve(Screen(work=True), load_server_config(config), house):
         raise typer.Exit(130)
 
 
@@ -102,16 +107,16 @@ def _league_run(
     config: Config = None,
 ) -> None:
     """Play a league, or play on where an earlier run stopped."""
+    from chaodipi.service.cli.console import Screen
     from chaodipi.service.cli.league import run_league
     from chaodipi.service.config import ServerConfig, load_server_config
-    from rich.console import Console
 
     settings = load_server_config(config, defaults=ServerConfig(listen="127.0.0.1:0"))
     if listen is not None:
         settings = replace(settings, listen=listen)
     if metrics_port is not None:
         settings = replace(settings, metrics_port=metrics_port)
-    if not run_league(Console(), file, out, settings):
+    if not run_league(Screen(work=True), file, out, settings):
         raise typer.Exit(PAIRS_MISSING)
 
 
@@ -122,10 +127,10 @@ def _league_standings(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Show a league's standings, also while it is played."""
+    from chaodipi.service.cli.console import Screen
     from chaodipi.service.cli.league import show_standings
-    from rich.console import Console
 
-    show_standings(Console(), out, name, as_json)
+    show_standings(Screen(), out, name, as_json)
 
 
 @bot_app.command("add")
@@ -152,9 +157,9 @@ def _bot_list(
 ) -> None:
     """List the bots, their owners and tokens."""
     from chaodipi.service.cli.bots import list_bots
-    from rich.console import Console
+    from chaodipi.service.cli.console import Screen
 
-    list_bots(Console(), out, as_json, all_tokens)
+    list_bots(Screen(), out, as_json, all_tokens)
 
 
 @bot_app.command("rotate")
@@ -168,9 +173,9 @@ def _bot_rotate(
 ) -> None:
     """Print a new token of a bot; the older ones end."""
     from chaodipi.service.cli.bots import rotate_token
-    from rich.console import Console
+    from chaodipi.service.cli.console import Screen
 
-    rotate_token(Console(), out, name, grace, expires)
+    rotate_token(Screen(), out, name, grace, expires)
 
 
 @bot_app.command("revoke")
@@ -180,9 +185,9 @@ def _bot_revoke(
 ) -> None:
     """Refuse a token, or all tokens of a bot, from now on; its sessions end."""
     from chaodipi.service.cli.bots import revoke_tokens
-    from rich.console import Console
+    from chaodipi.service.cli.console import Screen
 
-    revoke_tokens(Console(), out, which)
+    revoke_tokens(Screen(), out, which)
 
 
 @bot_app.command("expire")
@@ -193,9 +198,9 @@ def _bot_expire(
 ) -> None:
     """Set when a token, or all tokens of a bot, end."""
     from chaodipi.service.cli.bots import expire_tokens
-    from rich.console import Console
+    from chaodipi.service.cli.console import Screen
 
-    expire_tokens(Console(), out, which, when)
+    expire_tokens(Screen(), out, which, when)
 
 
 @replay_app.command("show")
@@ -220,10 +225,10 @@ def _replay_verify(files: Annotated[list[Path], typer.Argument(help="Records, or
 @rules_app.command("list")
 def _rules_list() -> None:
     """List the presets."""
+    from chaodipi.service.cli.console import Screen
     from chaodipi.service.cli.rules import list_rules
-    from rich.console import Console
 
-    list_rules(Console())
+    list_rules(Screen())
 
 
 @rules_app.command("show")
@@ -232,10 +237,10 @@ def _rules_show(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Show every value of a ruleset, what it means and the clauses behind it."""
+    from chaodipi.service.cli.console import Screen
     from chaodipi.service.cli.rules import show_rules
-    from rich.console import Console
 
-    show_rules(Console(), ruleset, as_json)
+    show_rules(Screen(), ruleset, as_json)
 
 
 @rules_app.command("diff")
@@ -244,19 +249,19 @@ def _rules_diff(
     other: Annotated[str, typer.Argument(help="Preset, or ruleset file.")],
 ) -> None:
     """Show in which values two rulesets differ."""
+    from chaodipi.service.cli.console import Screen
     from chaodipi.service.cli.rules import diff_rules
-    from rich.console import Console
 
-    diff_rules(Console(), one, other)
+    diff_rules(Screen(), one, other)
 
 
 @rules_app.command("check")
 def _rules_check(file: Annotated[Path, typer.Argument(help="TOML file: name, base, [values].")]) -> None:
     """Check a ruleset file and show what it changes."""
+    from chaodipi.service.cli.console import Screen
     from chaodipi.service.cli.rules import check_rules
-    from rich.console import Console
 
-    check_rules(Console(), file)
+    check_rules(Screen(), file)
 
 
 @rules_app.command("explain")
@@ -267,10 +272,10 @@ def _rules_explain(
     ruleset: Annotated[str, typer.Option(help="Preset, or ruleset file.")] = "ming_chao",
 ) -> None:
     """Explain cards: their order, the pattern they make, what they dig."""
+    from chaodipi.service.cli.console import Screen
     from chaodipi.service.cli.rules import explain_cards
-    from rich.console import Console
 
-    explain_cards(Console(), cards, ruleset, level, trump)
+    explain_cards(Screen(), cards, ruleset, level, trump)
 
 
 @app.command("doctor")
@@ -283,10 +288,10 @@ def _doctor(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Look for what is wrong here: versions, settings, TLS, clock, store, a host; exit code 1 if something is."""
+    from chaodipi.service.cli.console import Screen
     from chaodipi.service.cli.doctor import doctor
-    from rich.console import Console
 
-    if not doctor(Console(), config, server, (ca, cert, key), as_json):
+    if not doctor(Screen(), config, server, (ca, cert, key), as_json):
         raise typer.Exit(1)
 
 
@@ -331,40 +336,57 @@ def _first(error: BaseException) -> BaseException:
     return error
 
 
+def _end(code: int | str | None) -> NoReturn:
+    """Exit with *code*, whatever waits to be written and cannot be: Python itself would exit with 120."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
 def main() -> None:
     """Run the command; every expected error is one line on standard error and exit code 2."""
+    standard_streams()
+    # Whoever cannot be told what went wrong can still be told by the exit code.
+    sys.stderr = lossy(sys.stderr)
     signal.signal(signal.SIGTERM, _interrupt)
     # Bots are started by vfork; gRPC's fork handlers would only complain.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except (KeyboardInterrupt, asyncio.CancelledError, typer.Abort):
         print("chaodipi: interrupted", file=sys.stderr)
-        sys.exit(130)
+        _end(130)
+    except SystemExit as end:
+        # Click's answer to a reader that went away is 1, which says here that something was found to be wrong.
+        _end(0 if isinstance(end.__context__, BrokenPipeError) else end.code)
     except BrokenPipeError:
         # The reader of our output went away; nothing more can be said to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _end(0)
     except Exception as failure:
         error = _first(failure)
         if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
             print("chaodipi: interrupted", file=sys.stderr)
-            sys.exit(130)
+            _end(130)
         if hasattr(error, "format_message"):
             if message := error.format_message():  # without one, the help was shown
                 print(f"chaodipi: {message}", file=sys.stderr)
         elif isinstance(error, OSError) and error.filename is not None:
             print(f"chaodipi: {error.filename}: {error.strerror}", file=sys.stderr)
+        elif isinstance(error, OSError) and error.errno in _NO_ROOM:
+            print(f"chaodipi: what was to be said could not be written: {error.strerror}", file=sys.stderr)
         elif _expected(error):
             print(f"chaodipi: {error}", file=sys.stderr)
         else:
             raise
-        sys.exit(2)
+        _end(2)
     if code == 130:
         # Typer has made an exit code of the interrupt.
         print("chaodipi: interrupted", file=sys.stderr)
-    sys.exit(code if isinstance(code, int) else 0)
+    _end(code if isinstance(code, int) else 0)

@@ -44,7 +44,7 @@ def add_bot(out: Path, name: str, owner: str, expires: str | None, scopes: Seque
     token, row = _new(name, tuple(dict.fromkeys(scopes)) or (PLAY,), span)
     with Store.beside(_path(out)) as store:
         store.bots.add(row, owner)
-    print(token)
+    _hand_over(name, token)
 
 
 def rotate_token(console: Console, out: Path, name: str, grace: str, expires: str | None) -> None:
@@ -59,7 +59,7 @@ def rotate_token(console: Console, out: Path, name: str, grace: str, expires: st
             span = max(1, round(newest.expires_at - newest.created_at))
         token, row = _new(name, newest.scopes if newest else (PLAY,), span)
         store.bots.rotate(row, row.created_at + grace_s)
-    print(token)
+    _hand_over(name, token)
     if row.expires_at is not None:
         _say(console, f"it ends {_moment(row.expires_at)}")
     if grace_s:
@@ -122,6 +122,15 @@ def _path(out: Path) -> Path:
 def _new(bot: str, scopes: tuple[str, ...], span: int | None) -> tuple[str, TokenRow]:
     token, now = new_token(), time.time()
     return token, TokenRow(token_id(token), bot, hash_token(token), scopes, now, None if span is None else now + span)
+
+
+def _hand_over(name: str, token: str) -> None:
+    """Print *token*, this once; where that fails nobody has it."""
+    try:
+        print(token, flush=True)
+    except OSError as error:
+        again = f"chaodipi bot rotate {name} gives another one"
+        raise UsageError(f"the token of {name} could not be written: {error.strerror}; {again}") from error
 
 
 def _say(console: Console, text: str) -> None:

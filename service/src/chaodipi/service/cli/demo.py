@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 import secrets as random_bytes
 import shutil
 import time
@@ -15,7 +14,9 @@ from chaodipi.engine.ruleset import Ruleset
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
 from chaodipi.service.cli.errors import UsageError
+from chaodipi.service.cli.results import write_results
 from chaodipi.service.cli.screen import pair_progress, print_missing, print_standings
+from chaodipi.service.files import write_whole
 from chaodipi.service.host.identity import Grant, new_token
 from chaodipi.service.launch import BASELINES, BotEnd, Launcher, baseline_command
 from chaodipi.service.logs import logs_in
@@ -93,12 +94,12 @@ def demo(
     started = time.monotonic()
     with logs_in(out / "host.log", append=False), Launcher(out / "bots") as launcher:
         outcomes, missing = asyncio.run(_play(console, plan, launcher, out, metrics_port))
-    (out / "results.json").write_text(
-        json.dumps(results_json(plan, outcomes, "points", missing), indent=1) + "\n", encoding="utf-8"
-    )
     decisions = sum(outcome.decisions for outcome in outcomes)
     took = time.monotonic() - started
     print_standings(console, f"demo, {ruleset.name}", standings(names, outcomes), decision_times(outcomes))
+    results = results_json(plan, outcomes, "points", missing)
+    # After the standings: where the disk is full they are shown at least.
+    write_results(out / "results.json", results, "the standings above are all that is left of this demo")
     console.print(
         f"{2 * len(outcomes)} tables, {decisions:,} decisions in {took:.1f} s; results in {out / 'results.json'}"
     )
@@ -120,7 +121,10 @@ async def _play(
         for name in names:
             launcher.start(name, baseline_command(name), hosted.server, tokens[name])
         played = await watched(console, plan, hosted, launcher, names, out / "records")
-        (out / "metrics.prom").write_text(hosted.metrics.text(), encoding="utf-8")
+        try:
+            write_whole(out / "metrics.prom", hosted.metrics.text())
+        except OSError as error:
+            console.print(f"metrics.prom could not be written: {error.strerror}")
         return played
 
 

@@ -10,6 +10,7 @@ from chaodipi.service.cli import hosting
 from chaodipi.service.cli.admission import Admission
 from chaodipi.service.cli.demo import BOT_START_S, seed_from_text, watched
 from chaodipi.service.cli.errors import UsageError
+from chaodipi.service.cli.results import write_results
 from chaodipi.service.cli.screen import print_missing, print_standings
 from chaodipi.service.config import ServerConfig
 from chaodipi.service.host.identity import Grant, new_token
@@ -54,8 +55,8 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
         console.print(f"league {league.name}: {plan.pair_count} pairs of tables, {len(done)} done")
         console.print(f"seed commitment {plan.secrets.commitment.hex()}", soft_wrap=True)
         outcomes, missing = list(done.values()), list[MissingPair]()
+        folder.mkdir(parents=True, exist_ok=True)
         if len(done) < plan.pair_count:
-            folder.mkdir(parents=True, exist_ok=True)
             with (
                 logs_in(folder / "host.log", append=True),
                 Launcher(folder / "bots", limits=league.limits, restarts=league.restarts) as launcher,
@@ -67,7 +68,8 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
         print_missing(console, missing)
         # After the standings: where the disk is full they are shown at least.
         results = results_json(plan, sorted(outcomes, key=lambda outcome: outcome.number), league.rank_by, missing)
-        (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        otherwise = "what was played is in the store, and the same command writes it from there"
+        write_results(folder / "results.json", results, otherwise)
         console.print(f"results: {folder / 'results.json'}", soft_wrap=True)
         return not missing
 

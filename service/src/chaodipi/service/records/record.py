@@ -9,7 +9,6 @@ and answers that came late, twice or for no open decision, stand beside it in ``
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from chaodipi.engine.actions import Action, Bury, Pass, Play, Show
 from chaodipi.engine.cards import Rank, Suit, parse_cards
 from chaodipi.engine.scoring import Settlement
 from chaodipi.service.boards.board import Board, Secrets
+from chaodipi.service.files import sync_folder, write_whole
 from chaodipi.service.match.table import TableResult, TableSpec
 
 __all__ = [
@@ -197,9 +197,9 @@ def write_record(folder: Path, spec: TableSpec, board: Board, secrets: Secrets, 
     }
     if result.strays:
         thinking["strays"] = {str(int(seat)): dict(sorted(kinds.items())) for seat, kinds in result.strays.items()}
-    _write_whole(folder / name.replace(".jsonl", ".timing.json"), canonical(thinking) + "\n")
-    _write_whole(folder / name, text)
-    _sync(folder)
+    write_whole(folder / name.replace(".jsonl", ".timing.json"), canonical(thinking) + "\n")
+    write_whole(folder / name, text)
+    sync_folder(folder)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -207,31 +207,13 @@ def remove_record(folder: Path, spec: TableSpec) -> None:
     """Take a record back, as far as there is one: its table counts for nothing and is played again."""
     path = folder / record_name(spec.table_id)
     for each in (path, path.with_suffix(".timing.json")):
-        with contextlib.suppress(OSError):
-            each.unlink()
+        for there in (each, each.with_name(each.name + ".part")):
+            with contextlib.suppress(OSError):
+                there.unlink()
 
 
 def make_folder(folder: Path) -> None:
     """Make the *folder* of records and its parents, on disk when this returns."""
     folder.mkdir(parents=True, exist_ok=True)
     for each in (folder, folder.parent):
-        _sync(each)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """The bytes are on disk before the name is given; the name is when its folder is synced."""
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
-
-
-def _sync(folder: Path) -> None:
-    """Have the names in *folder* on disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_folder(each)
