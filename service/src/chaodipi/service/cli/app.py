@@ -12,10 +12,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from chaodipi.service.streams import lossy, standard_streams
+
+if TYPE_CHECKING:
+    from chaodipi.service.cli.playing import Played
 
 __all__ = ["app", "main"]
 
@@ -36,6 +39,8 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 PAIRS_MISSING = 3
 """Exit code of a league that is over but for pairs that faults of the host kept from being scored."""
+INTERRUPTED = 130
+"""Exit code of a command that was stopped at once."""
 
 Out = Annotated[Path, typer.Option(help="Folder of the store, results and records.")]
 MetricsPort = Annotated[
@@ -61,10 +66,11 @@ def _demo(
     """Host a league of the three baseline bots and show the standings."""
     from chaodipi.service.cli.console import Screen
     from chaodipi.service.cli.demo import demo
+    from chaodipi.service.config import load_server_config
 
     names = [name.strip() for name in bots.split(",") if name.strip()]
-    if not demo(Screen(work=True), ruleset, boards, out, seed, names, metrics_port):
-        raise typer.Exit(PAIRS_MISSING)
+    drain_s = load_server_config(None).drain_s
+    raise typer.Exit(_code(demo(Screen(work=True), ruleset, boards, out, seed, names, metrics_port, drain_s)))
 
 
 @app.command("serve")
@@ -78,7 +84,7 @@ def _serve(
     from chaodipi.service.config import load_server_config
 
     if not serve(Screen(work=True), load_server_config(config), house):
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
 
 
 @app.command("judge")
@@ -106,7 +112,11 @@ def _league_run(
     ] = None,
     config: Config = None,
 ) -> None:
-    """Play a league, or play on where an earlier run stopped."""
+    """
+    Play a league, or play on where an earlier run stopped.
+
+    SIGTERM or Ctrl-C drains; the second one stops at once, with exit code 130. The same command plays on.
+    """
     from chaodipi.service.cli.console import Screen
     from chaodipi.service.cli.league import run_league
     from chaodipi.service.config import ServerConfig, load_server_config
@@ -116,8 +126,16 @@ def _league_run(
         settings = replace(settings, listen=listen)
     if metrics_port is not None:
         settings = replace(settings, metrics_port=metrics_port)
-    if not run_league(Screen(work=True), file, out, settings):
-        raise typer.Exit(PAIRS_MISSING)
+    raise typer.Exit(_code(run_league(Screen(work=True), file, out, settings)))
+
+
+def _code(played: "Played") -> int:
+    """A league that drained has done what it was told, whatever is still to be played."""
+    from chaodipi.service.cli.signals import Ending
+
+    if played.ending == Ending.STOPPED:
+        return INTERRUPTED
+    return PAIRS_MISSING if played.missing and played.ending == Ending.OVER else 0
 
 
 @league_app.command("standings")
@@ -362,7 +380,7 @@ def main() -> None:
         sys.stdout.flush()
     except (KeyboardInterrupt, asyncio.CancelledError, typer.Abort):
         print("chaodipi: interrupted", file=sys.stderr)
-        _end(130)
+        _end(INTERRUPTED)
     except SystemExit as end:
         # Click's answer to a reader that went away is 1, which says here that something was found to be wrong.
         _end(0 if isinstance(end.__context__, BrokenPipeError) else end.code)
@@ -373,7 +391,7 @@ def main() -> None:
         error = _first(failure)
         if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
             print("chaodipi: interrupted", file=sys.stderr)
-            _end(130)
+            _end(INTERRUPTED)
         if hasattr(error, "format_message"):
             if message := error.format_message():  # without one, the help was shown
                 print(f"chaodipi: {message}", file=sys.stderr)
@@ -386,7 +404,7 @@ def main() -> None:
         else:
             raise
         _end(2)
-    if code == 130:
-        # Typer has made an exit code of the interrupt.
+    if code == INTERRUPTED:
+        # Typer has made an exit code of the interrupt, or the command did.
         print("chaodipi: interrupted", file=sys.stderr)
     _end(code if isinstance(code, int) else 0)

@@ -8,10 +8,12 @@ from pathlib import Path
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli import hosting
 from chaodipi.service.cli.admission import Admission
-from chaodipi.service.cli.demo import BOT_START_S, seed_from_text, watched
+from chaodipi.service.cli.demo import seed_from_text
 from chaodipi.service.cli.errors import UsageError
+from chaodipi.service.cli.playing import BOT_START_S, Played, play_plan
 from chaodipi.service.cli.results import write_results
-from chaodipi.service.cli.screen import print_missing, print_standings
+from chaodipi.service.cli.screen import print_drained, print_missing, print_standings
+from chaodipi.service.cli.signals import Ending, StopSignals
 from chaodipi.service.config import ServerConfig
 from chaodipi.service.host.identity import Grant, new_token
 from chaodipi.service.launch import Launcher
@@ -29,8 +31,13 @@ from rich.console import Console
 __all__ = ["run_league", "show_standings"]
 
 
-def run_league(console: Console, path: Path, out: Path, config: ServerConfig) -> bool:
-    """Play the league of *path* into *out*, or play on where an earlier run stopped; False if pairs are missing."""
+def run_league(console: Console, path: Path, out: Path, config: ServerConfig) -> Played:
+    """
+    Play the league of *path* into *out*, or play on where an earlier run stopped, and show what has come of it.
+
+    The first signal drains it, for at most ``drain_s`` seconds of *config*; the second one stops
+    it at once, and nothing is shown.
+    """
     league = load_league(path)
     folder = out / league.name
     with Store(out / "chaodipi.db", writing=True) as store:
@@ -54,24 +61,29 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
         done = store.outcomes(league.name)
         console.print(f"league {league.name}: {plan.pair_count} pairs of tables, {len(done)} done")
         console.print(f"seed commitment {plan.secrets.commitment.hex()}", soft_wrap=True)
-        outcomes, missing = list(done.values()), list[MissingPair]()
+        played = Played(list(done.values()), [], Ending.OVER)
         folder.mkdir(parents=True, exist_ok=True)
         if len(done) < plan.pair_count:
             with (
                 logs_in(folder / "host.log", append=True),
                 Launcher(folder / "bots", limits=league.limits, restarts=league.restarts) as launcher,
             ):
-                outcomes, missing = asyncio.run(_play(console, league, plan, store, launcher, folder, done, config))
+                played = asyncio.run(_play(console, league, plan, store, launcher, folder, done, config))
+        if played.ending == Ending.STOPPED:
+            return played
+        outcomes, missing = played.outcomes, played.missing
         names = [entry.name for entry in plan.entries]
         lines = standings(names, outcomes, league.rank_by)
         print_standings(console, f"{league.name}, by {league.rank_by}", lines, decision_times(outcomes))
         print_missing(console, missing)
         # After the standings: where the disk is full they are shown at least.
-        results = results_json(plan, sorted(outcomes, key=lambda outcome: outcome.number), league.rank_by, missing)
+        results = results_json(plan, outcomes, league.rank_by, missing)
         otherwise = "what was played is in the store, and the same command writes it from there"
         write_results(folder / "results.json", results, otherwise)
         console.print(f"results: {folder / 'results.json'}", soft_wrap=True)
-        return not missing
+        if played.ending == Ending.DRAINED and len(outcomes) < plan.pair_count:
+            print_drained(console, len(outcomes), plan.pair_count, "the same command plays on")
+        return played
 
 
 def _plan(league: LeagueFile, secrets: Secrets) -> Plan:
@@ -90,12 +102,13 @@ async def _play(
     folder: Path,
     done: dict[int, PairOutcome],
     config: ServerConfig,
-) -> tuple[list[PairOutcome], list[MissingPair]]:
+) -> Played:
     playing = {name for entry in league.entries for name in entry.bots}
     launched = {bot.name: new_token() for bot in league.bots if bot.command is not None}
     admission = Admission(store, lambda name: name in playing and name not in launched)
     grants = admission.grants() + [Grant.of(name, token) for name, token in launched.items()]
     async with (
+        StopSignals() as signals,
         hosting.open_host(grants, config, metrics_port=config.metrics_port, launching=bool(launched)) as hosted,
         Writer(store, hosted.metrics.stored) as writer,
         hosting.beside(admission.follow(hosted.host)),
@@ -112,13 +125,15 @@ async def _play(
             except StoreError as error:
                 raise SaveFailedError(str(error)) from error
 
-        return await watched(
+        return await play_plan(
             console,
             plan,
             hosted,
             launcher,
             sorted(playing),
             folder / "records",
+            signals,
+            drain_s=config.drain_s,
             done=done,
             save=save,
             tables_in_flight=league.tables_in_flight,

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-__all__ = ["PairProgress", "pair_progress", "print_missing", "print_standings"]
+__all__ = ["PairProgress", "pair_progress", "print_drained", "print_missing", "print_standings"]
 
 
 class PairProgress:
@@ -119,3 +119,8 @@ def print_missing(console: Console, missing: Sequence[MissingPair]) -> None:
         console.print(f"  {pair}", soft_wrap=True, markup=False)
     it, counts = ("it", "it counts") if one else ("them", "they count")
     console.print(f"the same command plays {it} again; until then {counts} for nobody")
+
+
+def print_drained(console: Console, done: int, planned: int, then: str) -> None:
+    """How far a league came that was told to stop."""
+    console.print(f"drained: {done} of {planned} pairs are done; {then}", soft_wrap=True)

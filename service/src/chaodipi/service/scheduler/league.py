@@ -76,6 +76,7 @@ async def play_league(
     on_outcome: Callable[[PairOutcome], None] = lambda _outcome: None,
     on_rerun: Callable[[Pair], None] = lambda _pair: None,
     on_flagged: Callable[[MissingPair], None] = lambda _missing: None,
+    stopping: Callable[[], bool] = lambda: False,
     tables_in_flight: int = 16,
     save_pauses_s: Sequence[float] = SAVE_PAUSES_S,
 ) -> list[PairOutcome]:
@@ -88,6 +89,9 @@ async def play_league(
 
     A pair that stays without a score because of the host goes to *on_flagged*, and the league goes on. So do all other
     pairs of its board: a board that will be played again must not be revealed.
+
+    Once *stopping* says so nothing new is begun, and it returns when all that was begun has ended. Pairs that are not
+    whole then are dropped, and so are those that wait for others of their board.
     """
     books = _Books(records, plan, save, save_pauses_s, on_outcome, on_flagged, dict(done or {}))
     for pair in round_robin(plan):
@@ -96,8 +100,14 @@ async def play_league(
     missing = (pair for pair in round_robin(plan) if pair.number not in books.outcomes)
     await asyncio.to_thread(make_folder, records)
     await play_schedule(
-        missing, host, books.take, books.flag, tables_in_flight=tables_in_flight, on_rerun=on_rerun
-    )  # fmt: skip
+        missing,
+        host,
+        books.take,
+        books.flag,
+        tables_in_flight=tables_in_flight,
+        on_rerun=on_rerun,
+        stopping=stopping,
+    )
     return [books.outcomes[number] for number in sorted(books.outcomes)]
 
 
@@ -189,14 +199,15 @@ def results_json(
     plan: Plan, outcomes: list[PairOutcome], rank_by: str, missing: Sequence[MissingPair] = ()
 ) -> dict[str, Any]:
     """
-    ``results.json``: what was played and what came out. For a league that is over, or waits for *missing* pairs only.
+    ``results.json``: what was played and what came out; *missing* are the pairs that the host could not have scored.
 
-    While pairs are missing the seed is not revealed: they will be played with it.
+    While pairs are to be played the seed is not revealed: they will be played with it.
 
     Two runs of one league with deterministic bots share all of it but ``timing``.
     """
     names = [entry.name for entry in plan.entries]
     lines: list[Standing] = standings(names, outcomes, rank_by)
+    complete = len(outcomes) == plan.pair_count
     return {
         "schema": "chaodipi/results/1",
         "league": plan.league,
@@ -205,10 +216,10 @@ def results_json(
         "boards_per_pairing": plan.boards,
         "shared_boards": plan.shared,
         "tables": 2 * len(outcomes),
-        "complete": not missing,
+        "complete": complete,
         "missing": [pair.as_json() for pair in sorted(missing, key=lambda pair: pair.number)],
         "seed_commitment": plan.secrets.commitment.hex(),
-        "seed": None if missing else plan.secrets.seed.hex(),
+        "seed": plan.secrets.seed.hex() if complete else None,
         "nonces": [nonce.hex() for nonce in plan.secrets.nonces],
         "rank_by": rank_by,
         "standings": [line.as_json() for line in lines],

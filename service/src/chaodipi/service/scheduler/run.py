@@ -35,12 +35,16 @@ async def play_schedule(
     tables_in_flight: int = 16,
     attempts: int = ATTEMPTS,
     on_rerun: Callable[[Pair], None] = lambda _pair: None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> None:
     """
     Play *pairs*, ``tables_in_flight`` tables (at least two) at a time, and hand over each finished pair once.
 
     A pair with a host fault is unscored, and played again whole when all others have begun, *attempts* times in all;
     *on_rerun* is told each time. Then it goes to *on_flagged* with the reason, and the others go on.
+
+    Once *stopping* says so no pair is begun any more, and one that comes without a score is dropped: its tables were
+    not begun, or not ended, because of that.
     """
     waiting = iter(pairs)
     again: deque[tuple[Pair, int]] = deque()
@@ -53,11 +57,13 @@ async def play_schedule(
         return again.popleft() if again else None
 
     async def work() -> None:
-        while (job := next_pair()) is not None:
+        while not stopping() and (job := next_pair()) is not None:
             pair, tried = job
             one, two = await asyncio.gather(host.play_table(pair.tables[0]), host.play_table(pair.tables[1]))
             if "host_fault" not in (one.how, two.how):
                 await on_pair(pair, (one, two))
+            elif stopping():
+                return
             elif tried + 1 < attempts:
                 on_rerun(pair)
                 again.append((pair, tried + 1))
