@@ -218,9 +218,9 @@ def test_a_stir_must_be_higher():
     deal.act(Seat.S1, Pass())
     assert deal.to_act == 3  # seat 2 is passed over, Q102
     assert refused(deal, 3, show("C8 C8")) == "DECLARATION_TOO_WEAK"
-    deal = stacked(HUANLE, "T", {1: "CT CT"}, dealer=Seat.S0, phase=Phase.STIR, standing=(2, "HT HT", "stir"))
-    assert refused(deal, 1, show("CT CT")) == "DECLARATION_TOO_WEAK"
-    assert refused(deal, 0, show("CT CT")) == "NOT_ALLOWED_TO_SHOW"
+    deal = stacked(HUANLE, "T", {3: "CT CT"}, dealer=Seat.S0, phase=Phase.STIR, standing=(2, "HT HT", "stir"))
+    assert refused(deal, 3, show("CT CT")) == "DECLARATION_TOO_WEAK"
+    assert refused(deal, 2, show("CT CT")) == "NOT_ALLOWED_TO_SHOW"
 
 
 def test_any_pair_stirs_a_single():

@@ -44,7 +44,6 @@ def _booked(deal: Deal) -> list[tuple[str, int, int]]:
         ("H5 D3 D4", "S4 S4", "H5 D3", -50),
         ("H5 H5 S3 S3 D3", "S4 S4", "H5 H5", 0),
         ("H5 C3", "D4", "H5", 0),  # a ruff of a side suit is free
-        ("H5", "S4", "H5", 0),  # the last trick forces nothing
     ],
 )
 def test_a_heart_five_is_forced_if_every_legal_follow_holds_it(hand: str, lead: str, play: str, points: int) -> None:
@@ -52,6 +51,23 @@ def test_a_heart_five_is_forced_if_every_legal_follow_holds_it(hand: str, lead: 
     deal = _played([f"{lead} C7", hand, "", ""], [lead, play], Seat.S0)
 
     assert _booked(deal) == ([("forced_heart_five", 1, points)] if points else [])
+    assert deal.view.score == points
+
+
+@pytest.mark.clauses("S0-38", "Q71")
+@pytest.mark.parametrize(
+    ("leader", "more", "points"),
+    [
+        ("S4", {}, 0),
+        ("S4 C7", {"tricks_left": 1}, 0),
+        ("S4 C7", {}, -50),  # the leader has a card left
+        ("S4", {"tricks_left": 2}, -50),  # so the position says
+    ],
+)
+def test_the_last_trick_forces_nothing(leader: str, more: dict[str, int], points: int) -> None:
+    """Hands that are given in part do not make a trick the last one, as long as anything says that it is not."""
+    deal = _played([leader, "H5", "", ""], ["S4", "H5"], Seat.S0, **more)
+
     assert deal.view.score == points
 
 

@@ -130,9 +130,9 @@ class Deal:
 
         Hands may be partial; a seat that is not given holds nothing. In DECLARE any seat may show
         or pass at any time until :meth:`close`; *to_act* is None. BURY starts with the bottom in
-        the hand of *bottom_owner* (else the dealer), STIR after his burying of *bottom*, LEAD with
-        *leader* (else the dealer). A flag deal starts in LEAD, whatever *phase* says. The deal ends
-        by itself after *tricks_left* tricks, or when four given hands are empty.
+        the hand of *bottom_owner* (else of who stirred last, else the dealer), STIR after his burying
+        of *bottom*, LEAD with *leader* (else the dealer). A flag deal starts in LEAD, whatever *phase*
+        says. The deal ends by itself after *tricks_left* tricks, or when four given hands are empty.
 
         Args:
             standing: The showing that stands: seat, cards, kind, named trump.
@@ -160,7 +160,10 @@ class Deal:
                 sizes[seat] = len(hands[seat])
                 deal._emit(CardsDrawn(seat, tuple(sorted(hands[seat])), sizes_of(sizes)))
         shown = None if standing is None else (standing[0], tuple(standing[1]), standing[2], standing[3])
-        owner = bottom_owner if bottom_owner is not None or phase == Phase.DECLARE or setup.flag else dealer
+        owner = bottom_owner
+        if owner is None and phase != Phase.DECLARE and not setup.flag:
+            # Who stirred last has taken the bottom (Q109); before any stir it is the dealer's.
+            owner = shown[0] if shown is not None and shown[2] is ShowKind.STIR else dealer
         buried = tuple(bottom) if phase in (Phase.STIR, Phase.LEAD) else ()
         level = deal.view.level
         deal._emit(
@@ -461,9 +464,16 @@ class Deal:
         if not self.ruleset.heart_five_forced or view.phase != Phase.FOLLOW or HEART_FIVE not in view.hands[seat]:
             return 0
         shape = shape_of(view.order, view.trick[0].cards)
-        if shape is None or shape.cls != TRUMPS or len(view.hands[seat]) == count or view.tricks_left == 1:
+        if shape is None or shape.cls != TRUMPS or self._is_last_trick(seat, count):
             return 0
         return self._follows(seat).forced().count(HEART_FIVE)
+
+    def _is_last_trick(self, seat: Seat, count: int) -> bool:
+        """Whether the deal ends with this trick, in which *seat* plays *count* cards; a stacked position may say so."""
+        view = self.view
+        if view.tricks_left is not None:
+            return view.tricks_left == 1
+        return len(view.hands[seat]) == count and not view.hand_sizes[view.trick[0].seat]
 
     def _is_dealer_side(self, seat: Seat) -> bool:
         dealer = self.view.dealer

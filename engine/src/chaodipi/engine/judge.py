@@ -15,7 +15,7 @@ from chaodipi.engine.errors import EngineError, MalformedError, RuleError, Rules
 from chaodipi.engine.follow import Follows
 from chaodipi.engine.game import paid_winner
 from chaodipi.engine.judge_play import play_script
-from chaodipi.engine.judge_read import Fields, read_flag, read_positions, read_ruleset
+from chaodipi.engine.judge_read import Fields, as_cards, read_flag, read_positions, read_ruleset
 from chaodipi.engine.lead import check_lead
 from chaodipi.engine.match import GAMES_TO_WIN, ahead_at_time
 from chaodipi.engine.order import TRUMPS, Order, order_for
@@ -99,18 +99,21 @@ def _first_drawer(fields: Fields) -> Result:
 
     Big joker, small joker, A … 2; within a rank S > H > D > C; of the same card the first turned.
     """
-    read_ruleset(fields)
+    ruleset = read_ruleset(fields)
     turned = fields.get("turned")
     if not isinstance(turned, list) or not turned:
         raise MalformedError("FIELD_INVALID", "a list of [seat, card]", "turned")
     best: tuple[tuple[int, int], Seat] | None = None
+    cards: list[Card] = []
     for entry in turned:
         if not isinstance(entry, list) or len(entry) != 2:
             raise MalformedError("FIELD_INVALID", "a list of [seat, card]", "turned")
-        seat, card = fields.as_seat(entry[0], "turned"), Card.parse(entry[1])
+        seat, card = fields.as_seat(entry[0], "turned"), as_cards([entry[1]], "turned", ruleset)[0]
+        cards.append(card)
         height = (20 + card.rank if card.is_joker else card.rank, int(card.suit))
         if best is None or height > best[0]:
             best = (height, seat)
+    fields.check_copies(ruleset, "turned", cards)
     assert best is not None
     return {"seat": int(best[1])}
 
@@ -353,10 +356,10 @@ def _match_of_three(fields: Fields) -> Result:
 
 def _match_of_deals(fields: Fields) -> Result:
     """The set number of deals was played; the higher sum of payouts wins (S2a-04, S2a-10, Q89)."""
-    payouts = _of_sides(fields, "payouts")
     if fields.has("games"):
         _of_sides(fields, "games", least=0)
     over = fields.whole("deals_played", 0, _MANY) >= fields.whole("deals_set", 1, _MANY)
+    payouts = _of_sides(fields, "payouts") if over or fields.has("payouts") else {}
     winner = paid_winner(payouts) if over else None
     return {"over": over, "winner": None if winner is None else winner.text}
 

@@ -12,6 +12,7 @@ from chaodipi.engine.events import Booked, Buried, Event, Phase, Played, ShowKin
 from chaodipi.engine.judge_read import Fields, as_cards, read_flag, read_positions, read_ruleset
 from chaodipi.engine.referee import IRREGULARITIES, MODES, Referee, Ruling
 from chaodipi.engine.ruleset import Ruleset
+from chaodipi.engine.rungs import read_showing
 from chaodipi.engine.scoring import Position
 from chaodipi.engine.view import View
 
@@ -58,6 +59,7 @@ def _position(fields: Fields, ruleset: Ruleset) -> Deal:
         raise MalformedError("FIELD_INVALID", "an object", "from")
     begin = Fields(start)
     standing = begin.optional("standing")
+    trump = Suit.parse(begin.text("trump")) if begin.has("trump") else None
     deal = _stacked(
         ruleset,
         hands,
@@ -70,9 +72,9 @@ def _position(fields: Fields, ruleset: Ruleset) -> Deal:
         first_deal=fields.flag("first_deal"),
         redeals=begin.whole("redeals", 0, 100, 0),
         phase=_PHASES[begin.choice("phase", tuple(_PHASES), "declare")],
-        trump=Suit.parse(begin.text("trump")) if begin.has("trump") else None,
+        trump=trump,
         leader=None if begin.optional("leader") is None else begin.seat("leader"),
-        standing=None if standing is None else _standing(standing, ruleset),
+        standing=None if standing is None else _standing(standing, ruleset, trump),
         bottom_owner=None if begin.optional("bottom_owner") is None else begin.seat("bottom_owner"),
         score=begin.whole("score", -2000, 2000, 0),
         tricks_left=begin.whole("tricks_left", 1, 39) if begin.optional("tricks_left") is not None else None,
@@ -80,7 +82,8 @@ def _position(fields: Fields, ruleset: Ruleset) -> Deal:
     begin.refuse_unknown()
     if deal.phase == Phase.LEAD and deal.view.trump is None:
         raise MalformedError("FIELD_MISSING", "a position in play has a trump", "trump")
-    if standing is not None and begin.has("trump") and Suit.parse(begin.text("trump")) != deal.view.trump:
+    stands = deal.view.standing
+    if stands is not None and trump not in (None, stands.trump):
         raise MalformedError("FIELD_INVALID", "the trump is not the standing showing's", "from")
     return deal
 
@@ -105,16 +108,29 @@ def _positions(fields: Fields, ruleset: Ruleset, flag: bool) -> dict[Side, Posit
     return {side: Position(Rank.parse(given[name])) for name, side in _SIDES.items()}
 
 
-def _standing(value: Any, ruleset: Ruleset) -> tuple[Seat, tuple[Card, ...], ShowKind, Suit | None]:
+def _standing(value: Any, ruleset: Ruleset, trump: Suit | None) -> tuple[Seat, tuple[Card, ...], ShowKind, Suit | None]:
+    """The showing that stands; cards that leave the trump open have named the position's *trump* (Q28, Q127)."""
     if not isinstance(value, Mapping):
         raise MalformedError("FIELD_INVALID", "an object with seat, cards, kind", "from")
     fields = Fields(value)
     names = [kind.name.lower() for kind in ShowKind]
     kind = ShowKind[fields.choice("kind", names, "declaration").upper()]
+    cards = fields.cards("cards", ruleset, least=1)
     named = Suit.parse(fields.text("named")) if fields.has("named") else None
-    standing = (fields.seat("seat"), fields.cards("cards", ruleset, least=1), kind, named)
+    if named is None and kind is not ShowKind.LOOKING_BACK and _leave_trump_open(ruleset, cards):
+        named = trump
+    standing = (fields.seat("seat"), cards, kind, named)
     fields.refuse_unknown()
     return standing
+
+
+def _leave_trump_open(ruleset: Ruleset, cards: Sequence[Card]) -> bool:
+    """Whether *cards*, once shown, make any trump that their shower names; these are jokers or heart fives."""
+    try:
+        read_showing(ruleset, None, cards, None, looking_back=False)
+    except RuleError as error:
+        return error.reason == "NAMED_TRUMP_MISSING"
+    return False
 
 
 def _run(deal: Deal, entry: Any, ruleset: Ruleset, referee: Referee | None) -> Result:

@@ -484,11 +484,25 @@ class View:
         if event.phase == Phase.STIR:
             self._ask_for_stirs()
         elif event.phase == Phase.BURY:
-            self.undeclared = event.standing is None
+            self.undeclared = self._is_undeclared(event)
             self.to_act = event.bottom_owner if event.bottom_owner is not None else event.dealer
         elif event.phase == Phase.LEAD:
-            self.undeclared = event.standing is None
+            self.undeclared = self._is_undeclared(event)
             self._start_play(event.leader if event.leader is not None else event.dealer)
+
+    def _is_undeclared(self, event: Positioned) -> bool:
+        """
+        Whether a stacked position is that of a deal which nobody declared.
+
+        It is if it tells of no showing; but a trump suit tells of one where undeclared deals have none, unless
+        somebody has stirred since, who is not told either.
+        """
+        if event.standing is not None:
+            return False
+        rules = self.ruleset
+        rule = rules.no_declare_first if self.first_deal else rules.no_declare_later
+        suit_without = rule not in ("redeal", "no_trump")
+        return event.trump in (None, Suit.NO_TRUMP) or suit_without or event.bottom_owner not in (None, event.dealer)
 
 
 def _is_first_trick(event: Positioned) -> bool:
