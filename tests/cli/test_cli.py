@@ -96,6 +96,7 @@ def test_a_league_is_hosted_with_a_referee_and_its_own_clock_if_it_says_so(tmp_p
         ('name = "b"', 'name = "a"', ":17: bot 'a' stands twice"),
         ('name = "b"', 'name = "b/c"', ":17: name = 'b/c'"),
         ("nonce", "nonze", ":19: unknown key 'nonze' in [bots]"),
+        ('nonce = "n"', f'nonce = "{33 * "n"}"', ":19: nonce has 33 bytes, at most 32"),
         ("play_ms = 900", "play_ms = -9", ":10: [time]: play_ms = -9: 0 to 86400000 expected"),
         ("play_ms = 900", "max_faults = -1", ":10: [time]: max_faults = -1: 0 to 1000000 expected"),
         ("play_ms = 900", "untimed = true", ":10: [time]: untimed = true is for debugging, never for a league"),
@@ -128,6 +129,31 @@ def test_teams_are_two_bots(tmp_path):
     league = load_league(path)
     assert [entry.bots for entry in league.entries] == [("a", "b"), ("b", "b")]
     assert league.nonces == (b"n", b"n")
+
+
+def test_the_nonces_of_a_team_are_one_nonce_and_have_32_bytes_together(tmp_path):
+    path = tmp_path / "league.toml"
+    team = '[[teams]]\nname = "x"\nbots = ["a", "b"]\n[[teams]]\nname = "y"\nbots = ["b", "b"]\n'
+    mine = LEAGUE.replace('baseline = "greedy"', 'baseline = "greedy"\nnonce = "m"')
+    path.write_text(mine + team)
+    assert load_league(path).nonces == (b"mn", b"n")
+    path.write_text(mine.replace('"n"', f'"{32 * "n"}"') + team)
+    with pytest.raises(ConfigError, match="the nonces of team 'x' have 33 bytes, at most 32"):
+        load_league(path)
+
+
+def test_bots_are_asked_for_nonces_where_the_file_names_neither_a_seed_nor_a_nonce(tmp_path):
+    """64 hex digits are bytes, so that what a league revealed can be written down to repeat it."""
+    path = tmp_path / "league.toml"
+    asked = {}
+    for seed in ("", 'seed = "s"\n'):
+        for nonce in ("", 'nonce = "n"\n'):
+            path.write_text(LEAGUE.replace('seed = "s"\n', seed).replace('nonce = "n"\n', nonce))
+            league = load_league(path)
+            asked[bool(seed), bool(nonce)] = league.asks_nonces
+    assert asked == {(False, False): True, (False, True): False, (True, False): False, (True, True): False}
+    path.write_text(LEAGUE.replace('"n"', f'"{"0aF" * 21}0"'))
+    assert load_league(path).nonces[1] == bytes.fromhex("0aF" * 21 + "0")
 
 
 def test_a_league_plays_by_its_rulesets_limits_and_what_its_file_says(tmp_path):

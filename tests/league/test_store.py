@@ -106,6 +106,35 @@ def test_another_configuration_is_refused(store):
         store.begin_league(replace(ROW, config_digest="d" * 64))
 
 
+def test_nonces_are_kept_once_and_under_the_seed_that_was_committed_to(tmp_path):
+    """Until they are there the league begins again with its first seed; then with them, whatever is brought later."""
+    path = tmp_path / "asked.db"
+    asked = replace(ROW, nonces=None)
+    with Store(path, writing=True) as store:
+        assert store.begin_league(asked) == asked
+    with Store(path, writing=True) as store:
+        assert store.begin_league(replace(asked, seed=b"another seed")) == asked
+        full = replace(asked, nonces=(b"\0" * 32, b"", b"x"))
+        assert store.keep_nonces("t", full.nonces) == full
+        assert store.keep_nonces("t", (b"1", b"2", b"3")) == full
+    with Store(path, writing=True) as store:
+        assert store.begin_league(asked) == full
+
+
+def test_nonces_that_a_league_began_with_are_not_replaced(store):
+    assert store.keep_nonces("t", (b"1", b"2", b"3")) == ROW
+    with pytest.raises(StoreError, match="no league 'u'"):
+        store.keep_nonces("u", (b"1",))
+
+
+def test_nonces_that_cannot_be_written_are_a_fault_of_the_store(store):
+    broken = sqlite3.connect(store.path)
+    broken.execute("DROP TABLE league")
+    broken.close()
+    with pytest.raises(StoreError, match=r"x\.db: no such table: league"):
+        store.keep_nonces("t", (b"1", b"2", b"3"))
+
+
 def test_a_second_process_stops_with_one_clear_line(store):
     code = (
         "import pathlib, sys; from chaodipi.service.store import Store\n"

@@ -83,7 +83,7 @@ class SmallHost:
         if kind == "entry_nonce":
             self.nonces.append(message.entry_nonce.nonce)
         if kind == "availability" and message.availability.max_matches:
-            request = session_pb2.NonceRequest(entry="leagues/l/entries/b", within_ms=1000)
+            request = session_pb2.NonceRequest(entry="leagues/l/entries/b", within_ms=1000, seed_commitment=b"c" * 32)
             assigned = [self._assigned(seat, resumed) for seat in SEATS]
             return [Message(nonce_request=request), *assigned, *(self._updates() if resumed else [])]
         if kind == "seat_ready" and message.seat_ready.channel == 4:
@@ -179,17 +179,20 @@ async def test_a_table_is_played_over_one_stream() -> None:
     assert session.defaults == 0
     assert session.decisions == host.answers
     assert host.pongs == 1
-    assert len(host.nonces[0]) == 16
+    assert len(host.nonces[0]) == 32
     assert host.hellos[0].sdk.startswith("chaodipi-sdk/")
     assert host.hellos[0].ruleset_digests["ming_chao"] == host.deal.ruleset.digest
 
 
 @pytest.mark.parametrize("snapshot", [False, True])
 async def test_a_lost_stream_is_resumed(snapshot: bool) -> None:
+    """The host that asks for the nonce again is told the same."""
     host = SmallHost(drop_after=30, snapshot=snapshot)
     session = await play(host, GreedyBot)
     assert host.deal.over
     assert session.defaults == 0
+    assert len(host.nonces) == 2
+    assert len(set(host.nonces)) == 1
     assert host.hellos[1].resume_token == "again"
     assert {cursor.seat_token for cursor in host.hellos[1].cursors} == {f"token {seat}" for seat in SEATS}
 

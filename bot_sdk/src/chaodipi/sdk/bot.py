@@ -9,6 +9,7 @@
             return decision.cheapest_legal() if decision.partner_winning else decision.strongest_legal()
 """
 
+import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -458,6 +459,18 @@ class Bot:
     def __init__(self, match: str = "local", seat: Seat = Seat.S0) -> None:
         self.match = match
         self.seat = seat
+
+    @classmethod
+    def nonce(cls, entry: str) -> bytes:
+        """
+        The bot's share in the seeds of a league, asked for once before its first board: at most 32 bytes.
+
+        What nobody could foresee keeps everybody else from choosing the cards, so :attr:`seed` has no part in it.
+
+        Args:
+            entry: The entry that the bot answers for, ``leagues/{id}/entries/{id}``.
+        """
+        return secrets.token_bytes(32)
 
     def play(self, decision: Decision) -> Action:
         """Lead or follow."""

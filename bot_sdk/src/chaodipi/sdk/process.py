@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from chaodipi.sdk.bot import Bot
 from chaodipi.sdk.session import EXIT_OK, EXIT_USAGE, Session, SessionError
@@ -27,6 +28,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-matches", type=int, default=64, help="seats to hold at the same time")
     parser.add_argument("--wait", type=float, default=30.0, help="seconds to try to reach the host at first")
     parser.add_argument("--instance", default="", help="name of this worker; the same name replaces an older one")
+    nonces = os.environ.get("CHAODIPI_NONCES") or None
+    text = "file to keep the bot's nonces in, to check the cards with (CHAODIPI_NONCES)"
+    parser.add_argument("--nonces", type=Path, default=nonces and Path(nonces), metavar="FILE", help=text)
     parser.add_argument("--verbose", action="store_true", help="log more")
 
 
@@ -74,6 +78,7 @@ async def _main(bot: type[Bot], args: argparse.Namespace, token: str, tls: Tls |
         wait_s=args.wait,
         instance=args.instance or None,
         tls=tls,
+        nonces=args.nonces,
     )
     signals = 0
 

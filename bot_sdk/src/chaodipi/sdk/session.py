@@ -17,6 +17,7 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -28,6 +29,7 @@ from chaodipi.engine.ruleset import Ruleset, preset_names, resolve
 from chaodipi.engine.view import View
 from chaodipi.sdk import wire
 from chaodipi.sdk.bot import Bot, Decision, default_action
+from chaodipi.sdk.nonces import Nonces
 from chaodipi.sdk.rulesets import ruleset_from_match
 from chaodipi.sdk.tls import Tls, open_channel
 from chaodipi.v1 import seat_pb2, session_pb2, session_pb2_grpc
@@ -106,6 +108,7 @@ class Session:
         wait_s: Seconds to try to reach a host that was never reached; None: for ever.
         instance: Name of this worker; made up if not given.
         tls: For a host that serves by TLS.
+        nonces: File to keep the bot's nonces in, to check the cards with; made if missing.
     """
 
     def __init__(
@@ -118,8 +121,10 @@ class Session:
         wait_s: float | None = 30.0,
         instance: str | None = None,
         tls: Tls | None = None,
+        nonces: Path | None = None,
     ) -> None:
         self._bot = bot
+        self._nonces = Nonces(bot, nonces)
         self._server = server
         self._tls = tls
         self._token = token
@@ -324,18 +329,13 @@ class Session:
             self._welcome(message.welcome)
         elif kind == "nonce_request":
             entry = message.nonce_request.entry
-            self._send(entry_nonce=session_pb2.EntryNonce(entry=entry, nonce=self._nonce(entry)))
+            nonce = self._nonces.give(entry, message.nonce_request.seed_commitment)
+            self._send(entry_nonce=session_pb2.EntryNonce(entry=entry, nonce=nonce))
         elif kind == "draining":
             self._pause_s = message.draining.reconnect_after_ms / 1000
             log.info("the host stops within %d ms", message.draining.stop_within_ms)
         elif kind == "warning":
             log.warning("host: %s (%s)", message.warning.message, message.warning.reason)
-
-    def _nonce(self, entry: str) -> bytes:
-        """This bot's share of the seeds; with --seed the same every time, so that a league repeats."""
-        if not self._bot.seed:
-            return secrets.token_bytes(16)
-        return random.Random(f"nonce/{self._bot.seed}/{entry}").randbytes(16)
 
     def _welcome(self, welcome: session_pb2.Welcome) -> None:
         if not self._welcomed:

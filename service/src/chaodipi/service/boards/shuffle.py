@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from chaodipi.engine.cards import Card, Seat, deck
 
 __all__ = [
+    "MAX_NONCE_BYTES",
     "board_commitment",
     "board_seed",
     "first_drawer",
@@ -28,6 +29,9 @@ __all__ = [
     "shuffled_deck",
     "words",
 ]
+
+MAX_NONCE_BYTES = 32
+"""What an entry may add; it is as much as the seed has, and more could not make the cards harder to foresee."""
 
 
 def _u32(number: int) -> bytes:

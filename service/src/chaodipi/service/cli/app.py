@@ -232,11 +232,14 @@ def _replay_show(files: Annotated[list[Path], typer.Argument(help="Records.")]) 
 
 
 @replay_app.command("verify")
-def _replay_verify(files: Annotated[list[Path], typer.Argument(help="Records, or folders of them.")]) -> None:
+def _replay_verify(
+    files: Annotated[list[Path], typer.Argument(help="Records, or folders of them.")],
+    nonces: Annotated[Path | None, typer.Option(help="What your bot kept by its own --nonces.")] = None,
+) -> None:
     """Deal, play and settle records again; exit code 1 if anything does not match."""
     from chaodipi.service.cli.replay import verify_files
 
-    if not verify_files(files):
+    if not verify_files(files, nonces):
         raise typer.Exit(1)
 
 

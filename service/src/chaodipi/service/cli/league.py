@@ -57,7 +57,7 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
                 nonces=league.nonces,
             )
         )
-        plan = _plan(league, Secrets(row.seed, row.nonces))
+        plan = _plan(league, Secrets(row.seed, row.nonces or ()))
         done = store.outcomes(league.name)
         console.print(f"league {league.name}: {plan.pair_count} pairs of tables, {len(done)} done")
         console.print(f"seed commitment {plan.secrets.commitment.hex()}", soft_wrap=True)

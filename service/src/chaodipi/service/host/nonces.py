@@ -5,11 +5,11 @@ It is told who comes and goes and what is answered, and says what to send; whoev
 
 from collections.abc import Mapping
 
+from chaodipi.service.boards.shuffle import MAX_NONCE_BYTES
 from chaodipi.service.host.session import NonceAsked, Session, Warned
 
-__all__ = ["MAX_NONCE_BYTES", "NonceDesk", "NonceRound"]
+__all__ = ["NonceDesk", "NonceRound"]
 
-MAX_NONCE_BYTES = 32
 _SAID_OF_A_NAME = 100
 
 

@@ -15,8 +15,8 @@ from chaodipi.engine.events import Event
 from chaodipi.engine.game import dealer_of, settle_deal
 from chaodipi.engine.referee import Referee
 from chaodipi.engine.ruleset import Ruleset, ruleset_of
-from chaodipi.service.boards.board import Board, Secrets, plan_board, setup_from_seed
-from chaodipi.service.boards.shuffle import board_commitment, seed_commitment
+from chaodipi.service.boards.board import Board, setup_from_seed
+from chaodipi.service.boards.shuffle import board_commitment
 from chaodipi.service.records.record import (
     FIRST_CHAIN,
     SCHEMA,
@@ -25,6 +25,7 @@ from chaodipi.service.records.record import (
     next_chain,
     settlement_to_json,
 )
+from chaodipi.service.records.revealed import Revealed
 
 __all__ = ["Mismatch", "Record", "RecordError", "Step", "replayed", "verify"]
 
@@ -128,26 +129,29 @@ def _chain_fault(lines: list[dict[str, Any]]) -> Mismatch | None:
     return None
 
 
-def verify(path: Path, league: Mapping[str, Any] | None = None) -> list[Mismatch]:
+def verify(path: Path, league: Mapping[str, Any] | Revealed | None = None) -> list[Mismatch]:
     """
     Everything in the record at *path* that does not match; empty if all does.
 
     Args:
-        league: The league's ``results.json``; with it, the board seeds are checked against the league's own seed.
+        league: The league's ``results.json``, or what was read from it; with it, ruleset, dealer, levels and board
+            seeds are checked against the league's own. Whether it is true to its word, :class:`Revealed` says.
 
     Raises:
         RecordError: the file is no record.
+        RevealedError: *league* is no ``results.json``.
     """
+    revealed = Revealed.of(league) if isinstance(league, Mapping) else league
     record = Record.read(path)
     found = [record.chain_fault] if record.chain_fault else []
     try:
-        found += _verify(record, league)
+        found += _verify(record, revealed)
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise RecordError(f"{path}: a field is missing or of the wrong type: {error!r}") from error
     return found
 
 
-def _verify(record: Record, league: Mapping[str, Any] | None) -> Iterator[Mismatch]:
+def _verify(record: Record, league: Revealed | None) -> Iterator[Mismatch]:
     try:
         ruleset = record.ruleset()
         board = record.board(ruleset)
@@ -156,27 +160,23 @@ def _verify(record: Record, league: Mapping[str, Any] | None) -> Iterator[Mismat
         return
     if ruleset.digest != record.header["ruleset"]["digest"]:
         yield Mismatch("ruleset", 1, f"the values have the digest {ruleset.digest}")
+    if league is not None and (fault := league.ruleset_fault(ruleset)):
+        yield Mismatch("ruleset", 1, fault)
     yield from _check_seeds(record, board, league)
     yield from _check_play(record, board)
 
 
-def _check_seeds(record: Record, board: Board, league: Mapping[str, Any] | None) -> Iterator[Mismatch]:
+def _check_seeds(record: Record, board: Board, league: Revealed | None) -> Iterator[Mismatch]:
     seeds: list[str] = record.result["board_seeds"]
     if board_commitment(bytes.fromhex(seeds[0])).hex() != record.header["board_commitment"]:
         yield Mismatch("seed", record.last_line, "the revealed board seed is not the one committed to in line 1")
-    if league is None:
+    if league is None or league.secrets is None:
         return
-    secrets = Secrets(bytes.fromhex(league["seed"]), tuple(bytes.fromhex(nonce) for nonce in league["nonces"]))
-    if seed_commitment(secrets.seed).hex() != league["seed_commitment"]:
-        yield Mismatch("seed", 1, "the league's seed is not the one it committed to")
     for redeals, seed in enumerate(seeds):
-        if secrets.board_seed(board.index, redeals, board.ruleset).hex() != seed:
-            yield Mismatch(
-                "seed", record.last_line, f"shuffle {redeals} of board {board.index} is not from the league's seed"
-            )
-    place = board.index if league["shared_boards"] else board.index % league["boards_per_pairing"]
-    if plan_board(board.ruleset, secrets, board.index, place) != board:
-        yield Mismatch("board", 1, f"board {board.index} of this league has another dealer, first drawer or level")
+        if fault := league.shuffle_fault(board, redeals, bytes.fromhex(seed)):
+            yield Mismatch("seed", record.last_line, fault)
+    if fault := league.board_fault(board, record.header["table"]):
+        yield Mismatch("board", 1, fault)
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,7 @@ def results_json(
     """
     ``results.json``: what was played and what came out; *missing* are the pairs that the host could not have scored.
 
-    While pairs are to be played the seed is not revealed: they will be played with it.
+    While pairs are to be played neither seed nor nonces are revealed: they will be played with them.
 
     Two runs of one league with deterministic bots share all of it but ``timing``.
     """
@@ -220,7 +220,7 @@ def results_json(
         "missing": [pair.as_json() for pair in sorted(missing, key=lambda pair: pair.number)],
         "seed_commitment": plan.secrets.commitment.hex(),
         "seed": plan.secrets.seed.hex() if complete else None,
-        "nonces": [nonce.hex() for nonce in plan.secrets.nonces],
+        "nonces": [nonce.hex() for nonce in plan.secrets.nonces] if complete else None,
         "rank_by": rank_by,
         "standings": [line.as_json() for line in lines],
         "pairs": [

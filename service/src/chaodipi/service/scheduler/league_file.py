@@ -6,7 +6,8 @@
     ruleset = "ming_chao"     # a preset, or a ruleset file: "house.toml"
     boards = 100              # of each pairing; a board is two tables
     rank_by = "points"        # or steps, or win: named before play
-    seed = "..."              # optional; 64 hex digits or a text. Without it: random, revealed at the end
+    seed = "..."              # optional; 64 hex digits or a text. Without it: random, revealed at the end, and the
+                              # bots are asked for nonces, unless a bot has one here
     shared_boards = false
     tables_in_flight = 16
     mode = "prevent"          # or "penalise": a referee books breaches by the ruleset's table
@@ -24,7 +25,7 @@
     [[bots]]
     name = "alpha"
     command = ["python", "alpha.py"]   # or: baseline = "greedy"; or: remote = true, it connects by itself
-    nonce = "..."                      # optional: its owner's share in the seeds
+    nonce = "..."                      # optional: its owner's share in the seeds, 64 hex digits or a text of 32 bytes
 
     [[teams]]                 # optional; without teams every bot is an entry in both seats
     name = "alpha+beta"
@@ -41,6 +42,7 @@ from typing import Any
 from chaodipi.engine.errors import RulesetError
 from chaodipi.engine.referee import MODES
 from chaodipi.engine.ruleset import Ruleset
+from chaodipi.service.boards.shuffle import MAX_NONCE_BYTES
 from chaodipi.service.config import ConfigError, TomlFile, read_time
 from chaodipi.service.launch import BASELINES, RESTARTS, Limits, baseline_command
 from chaodipi.service.match.clock import TimeControl
@@ -60,6 +62,7 @@ _BOT: dict[str, type] = {"name": str, "command": list, "baseline": str, "remote"
 _WAYS = ("command", "baseline", "remote")
 """How a bot comes to play; exactly one of them."""
 _TEAM: dict[str, type] = {"name": str, "bots": list}
+_HEX = re.compile(r"[0-9A-Fa-f]{64}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+]{0,31}")
 
 
@@ -69,7 +72,7 @@ class BotLine:
 
     name: str
     command: tuple[str, ...] | None
-    nonce: str
+    nonce: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,12 @@ class LeagueFile:
     def nonces(self) -> tuple[bytes, ...]:
         """One for each entry: its bots' nonces, joined."""
         by_name = {bot.name: bot.nonce for bot in self.bots}
-        return tuple("".join(by_name[bot] for bot in dict.fromkeys(entry.bots)).encode() for entry in self.entries)
+        return tuple(b"".join(by_name[bot] for bot in dict.fromkeys(entry.bots)) for entry in self.entries)
+
+    @property
+    def asks_nonces(self) -> bool:
+        """Whether the bots are asked for nonces: not where the file names a seed or a nonce, to be repeated."""
+        return self.seed is None and not any(bot.nonce for bot in self.bots)
 
     @property
     def digest(self) -> str:
@@ -220,8 +228,16 @@ def _bots(file: TomlFile, lines: list[Any]) -> tuple[BotLine, ...]:
             command = tuple(map(str, taken["command"]))
             if not command:
                 raise file.error("command is empty", "command", "bots", nth)
-        bots.append(BotLine(name, command, taken.get("nonce", "")))
+        nonce = _bytes(taken.get("nonce", ""))
+        if len(nonce) > MAX_NONCE_BYTES:
+            raise file.error(f"nonce has {len(nonce)} bytes, at most {MAX_NONCE_BYTES}", "nonce", "bots", nth)
+        bots.append(BotLine(name, command, nonce))
     return tuple(bots)
+
+
+def _bytes(text: str) -> bytes:
+    """32 bytes of 64 hex digits, other text as UTF-8."""
+    return bytes.fromhex(text) if _HEX.fullmatch(text) else text.encode()
 
 
 def _entries(file: TomlFile, values: dict[str, Any], bots: tuple[BotLine, ...]) -> tuple[Entry, ...]:
@@ -237,6 +253,10 @@ def _entries(file: TomlFile, values: dict[str, Any], bots: tuple[BotLine, ...]) 
                 raise file.error(f"unknown bot {member!r}; known: {', '.join(names)}", "bots", "teams", nth)
         if taken["name"] in [entry.name for entry in entries]:
             raise file.error(f"team {taken['name']!r} stands twice", "name", "teams", nth)
+        together = sum(len(bot.nonce) for bot in bots if bot.name in members)
+        if together > MAX_NONCE_BYTES:
+            text = f"the nonces of team {taken['name']!r} have {together} bytes, at most {MAX_NONCE_BYTES}"
+            raise file.error(text, "bots", "teams", nth)
         entries.append(Entry(taken["name"], (members[0], members[1])))
     if "teams" not in values:
         entries = [Entry.of_bot(name) for name in names]

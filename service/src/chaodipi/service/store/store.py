@@ -12,7 +12,7 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -41,7 +41,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class LeagueRow:
-    """A league as stored; ``entries`` in entry order, ``pairs`` planned."""
+    """A league as stored; ``entries`` in entry order, ``pairs`` planned; ``nonces`` None: not collected yet."""
 
     name: str
     config_digest: str
@@ -50,7 +50,7 @@ class LeagueRow:
     rank_by: str
     pairs: int
     seed: bytes
-    nonces: tuple[bytes, ...]
+    nonces: tuple[bytes, ...] | None
 
 
 class Store:
@@ -199,7 +199,7 @@ class Store:
             "rank_by": league.rank_by,
             "pairs": league.pairs,
             "seed": league.seed.hex(),
-            "nonces": json.dumps([nonce.hex() for nonce in league.nonces]),
+            "nonces": _nonces_text(league.nonces),
             "created_at": _now(),
         }
         with self._writes.begin() as connection:
@@ -211,6 +211,22 @@ class Store:
                 f"({stored.config_digest[:12]}, now {league.config_digest[:12]}); give it a new name or a new store"
             )
         return stored
+
+    def keep_nonces(self, name: str, nonces: Sequence[bytes]) -> LeagueRow:
+        """
+        The league *name* with *nonces*, one for each entry, all of them on disk; those stored before are kept instead.
+
+        Raises:
+            StoreError: there is no such league, or the store cannot be written.
+        """
+        missing = leagues.c.nonces == _nonces_text(None)
+        query = leagues.update().where(leagues.c.name == name, missing).values(nonces=_nonces_text(nonces))
+        try:
+            with self._writes.begin() as connection:
+                connection.execute(query)
+        except sa.exc.DatabaseError as error:
+            raise StoreError(f"store {self.path}: {error.orig}") from error
+        return self.league(name)
 
     def league(self, name: str) -> LeagueRow:
         """The league *name*; StoreError if there is none."""
@@ -226,7 +242,7 @@ class Store:
             rank_by=row.rank_by,
             pairs=row.pairs,
             seed=bytes.fromhex(row.seed),
-            nonces=tuple(bytes.fromhex(nonce) for nonce in json.loads(row.nonces)),
+            nonces=_nonces(row.nonces),
         )
 
     def league_names(self) -> list[str]:
@@ -269,6 +285,15 @@ class Store:
             for row in rows.timings:
                 connection.execute(insert(timings).values(row).on_conflict_do_nothing())
         return conflicts
+
+
+def _nonces_text(nonces: Sequence[bytes] | None) -> str:
+    return json.dumps(None if nonces is None else [nonce.hex() for nonce in nonces])
+
+
+def _nonces(text: str) -> tuple[bytes, ...] | None:
+    said = json.loads(text)
+    return None if said is None else tuple(bytes.fromhex(nonce) for nonce in said)
 
 
 def _outcome(one: Any, two: Any) -> PairOutcome:

@@ -50,7 +50,7 @@ leagues = Table(
     Column("entries", Text, nullable=False),
     Column("rank_by", String(16), nullable=False),
     Column("pairs", Integer, nullable=False),
-    # Secret while the league runs: hex, and a JSON list of hex.
+    # Secret while the league runs: hex, and a JSON list of hex; null: not collected yet.
     Column("seed", String(128), nullable=False),
     Column("nonces", Text, nullable=False),
     Column("created_at", String(32), nullable=False),
