@@ -135,7 +135,9 @@ class ServerConfig:
     quotas: Mapping[str, int] = field(default_factory=dict)
 
 
-QUOTAS = ("sessions", "matches", "frames_s", "bytes_s", "calls_s")
+QUOTAS = (
+    "sessions", "matches", "opens_s", "frames_s", "messages_s", "bytes_s", "resyncs_s", "calls_s", "work_ms_s",
+)  # fmt: skip
 """What ``[quotas]`` may limit; the host says what each means."""
 
 

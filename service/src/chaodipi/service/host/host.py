@@ -24,6 +24,8 @@ log = structlog.get_logger("chaodipi.host")
 MAX_TABLES = 4096
 PING_INTERVAL_MS = 5_000
 PROBES_A_PING = 10
+LAG_TO_TELL_MS = 1_000
+"""Lag of a bot's loop from which on it is worth a line in the log."""
 
 
 class Host:
@@ -253,6 +255,15 @@ class Host:
         link.runner.receive_answer(link, decision, action)
         return True
 
+    def receive_pong(self, session: Session, nonce: int, loop_lag_ms: int) -> None:
+        """The bot's word on its loop, once for each ping; what nobody asked for is not noted anywhere."""
+        if nonce != session.pinged:
+            return
+        session.pinged = None
+        self.metrics.bot_lag(session.bot, loop_lag_ms)
+        if loop_lag_ms > LAG_TO_TELL_MS:
+            log.info("bot_lags", bot=session.bot, session=session.id, loop_lag_ms=loop_lag_ms)
+
     def receive_resync(self, session: Session, channel: int, last_seq: int) -> None:
         """The bot has lost track of the seat on *channel* after *last_seq*."""
         link = session.channels.get(channel)
@@ -302,6 +313,7 @@ class Host:
                 self.metrics.loop_lag(max(0.0, loop.time() - due))
             nonce = (nonce + 1) & 0xFFFFFFFF
             for session in self._all_sessions():
+                session.pinged = nonce
                 session.send(PingSent(nonce))
 
     # ---- nonces

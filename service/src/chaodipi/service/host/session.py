@@ -145,6 +145,7 @@ class Session:
         wanted: Seats that the bot would take at the same time, 0 until it says so.
         max_tables: Of those, the seats that it may have by its token's quota.
         channels: Seats held, by channel.
+        pinged: Nonce of the last ping, None once it is answered.
         refusal: Why the session was closed; None if it is open or ended in order.
     """
 
@@ -159,6 +160,7 @@ class Session:
         self.wanted = 0
         self.max_tables = 0
         self.channels: dict[int, SeatLink] = {}
+        self.pinged: int | None = None
         self.closed = False
         self.refusal: SessionRefused | None = None
         self._last_channel = 0

@@ -7,6 +7,9 @@ from chaodipi.service.host.errors import SessionRefused
 
 __all__ = ["refuse"]
 
+MAX_TEXT_BYTES = 1_000
+"""Bytes of one text of a refusal: beyond 8 KiB of trailers, where a byte may take three, clients see another error."""
+
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -42,8 +45,20 @@ def error_details(error: SessionRefused) -> bytes:
     return status
 
 
+def _short(error: SessionRefused) -> SessionRefused:
+    """*error* with texts that fit into a trailer and are UTF-8, whatever of the caller's own they repeat."""
+    metadata = {_cut(key): _cut(value) for key, value in error.metadata.items()}
+    return SessionRefused(error.code, error.reason, _cut(error.message), metadata, retry_after_s=error.retry_after_s)
+
+
+def _cut(text: str) -> str:
+    data = text.encode(errors="backslashreplace")
+    return data.decode() if len(data) <= MAX_TEXT_BYTES else f"{data[:MAX_TEXT_BYTES].decode(errors='ignore')} …"
+
+
 async def refuse(context: Any, error: SessionRefused) -> NoReturn:
     """End the call of *context* with *error*."""
+    error = _short(error)
     trailer = (("grpc-status-details-bin", error_details(error)),)
     await context.abort(_CODES[error.code], f"{error.reason}: {error.message}", trailer)
     raise AssertionError("abort returns never")

@@ -124,6 +124,8 @@ class Gate(grpc.aio.ServerInterceptor):
             async with self._typed(method, context):
                 try:
                     caller = self._enter(method, metadata)
+                    if caller is not None:
+                        self._host.usage(caller).open(time.monotonic())
                 except SessionRefused:
                     # A client that is writing its first frame while the call ends sees INTERNAL, not this status.
                     with contextlib.suppress(TimeoutError):

@@ -2,8 +2,11 @@
 
 import asyncio
 import json
-from collections import Counter
-from typing import Any
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from chaodipi.engine.actions import ActionKind
 from chaodipi.engine.cards import Card, Rank, Suit
@@ -17,10 +20,14 @@ from chaodipi.engine.shapes import Shape, shape_of
 from chaodipi.sdk.wire import cards_from_wire, choice_set_to_wire
 from chaodipi.service import convert
 from chaodipi.service.host.errors import SessionRefused
+from chaodipi.service.host.host import Host
 from chaodipi.service.host.runner import leads
+from chaodipi.service.rpc.gate import principal
 from chaodipi.v1 import cards_pb2, rules_pb2, rules_pb2_grpc
 
 __all__ = ["RulesService"]
+
+T = TypeVar("T")
 
 MAX_QUESTION_BYTES = 64_000
 MAX_HAND = 39
@@ -38,7 +45,41 @@ _COMPONENTS: dict[str, int] = {
 
 
 class RulesService(rules_pb2_grpc.RulesServiceServicer):
-    """The rules as a service."""
+    """
+    The rules as a service.
+
+    Questions are answered one after the other beside the loop that tables are played on, one of each caller at a time,
+    and their processor time counts against the caller's quota: whoever asks much waits for himself.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._desk = ThreadPoolExecutor(1, "rules")
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """Id of a token → held while a question of it is answered."""
+
+    async def _work(self, question: Callable[[], T]) -> T:
+        """
+        The answer to *question*.
+
+        Raises:
+            SessionRefused: RATE_LIMITED, or what the question raises; the caller's mistake.
+        """
+        caller = principal()
+        usage = self._host.usage(caller)
+        loop = asyncio.get_running_loop()
+
+        def timed() -> T:
+            began = time.thread_time()
+            try:
+                return question()
+            finally:
+                # Also when the caller has gone meanwhile.
+                loop.call_soon_threadsafe(usage.worked, time.thread_time() - began)
+
+        async with self._turns[caller.token_id]:
+            usage.work(time.monotonic())
+            return await loop.run_in_executor(self._desk, timed)
 
     async def ListRulesets(
         self, request: rules_pb2.ListRulesetsRequest, context: Any
@@ -64,45 +105,66 @@ class RulesService(rules_pb2_grpc.RulesServiceServicer):
             raise _bad_field(f"question_json is no JSON: {problem}") from problem
         if not isinstance(question, dict):
             raise _bad_field("question_json is no JSON object")
-        # A question may list many plays: not on the loop that the tables are played on.
-        result = await asyncio.to_thread(answer, question)
-        return rules_pb2.JudgeResponse(answer_json=json.dumps(result, ensure_ascii=False))
+        return rules_pb2.JudgeResponse(answer_json=await self._work(lambda: _judge_text(question)))
 
     async def CheckPlay(self, request: rules_pb2.CheckPlayRequest, context: Any) -> rules_pb2.CheckPlayResponse:
         """Whether a lead or follow is legal, and if not, which rule it breaks."""
-        try:
-            order, hand, lead = _situation(request.situation)
-            cards = _cards(request.cards, "cards")
-        except EngineError as error:
-            raise _bad_field(str(error)) from error
-        try:
-            _check(order, hand, lead, cards)
-        except EngineError as error:
-            problem = cards_pb2.Problem(code=3, reason=error.reason, message=error.message)
-            if isinstance(error, RuleError):
-                problem.metadata["clauses"] = " ".join(error.clauses)
-                problem.metadata["satisfying"] = " ".join(card.text for card in error.satisfying)
-            return rules_pb2.CheckPlayResponse(legal=False, problem=problem)
-        shape = shape_of(order, cards)
-        return rules_pb2.CheckPlayResponse(legal=True, components=[] if shape is None else _components(shape))
+        return await self._work(lambda: _checked(request))
 
     async def ListLegalPlays(
         self, request: rules_pb2.ListLegalPlaysRequest, context: Any
     ) -> rules_pb2.ListLegalPlaysResponse:
         """All legal leads or follows, as sets."""
-        try:
-            order, hand, lead = _situation(request.situation)
-            if lead:
-                sets = tuple(legal_follows(order, hand, lead).choice_sets())
-                complete = True
-            else:
-                sets, complete = leads(order, hand)
-        except EngineError as error:
-            raise _bad_field(str(error)) from error
-        out = rules_pb2.ListLegalPlaysResponse()
-        out.legal.complete = complete
-        out.legal.choice_sets.extend(choice_set_to_wire(choice, ActionKind.PLAY) for choice in sets)
-        return out
+        return await self._work(lambda: _legal_plays(request))
+
+
+def _judge_text(question: Any) -> str:
+    """
+    The judge's answer to *question* as JSON.
+
+    Raises:
+        SessionRefused: the question has a number that JSON has not; the caller's mistake.
+    """
+    try:
+        text = json.dumps(answer(question), ensure_ascii=False, allow_nan=False)
+    except ValueError as problem:
+        raise _bad_field("question_json has a number that is not finite") from problem
+    # Half of a surrogate pair, which JSON can say and UTF-8 cannot, stays the escape that it came as.
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _checked(request: rules_pb2.CheckPlayRequest) -> rules_pb2.CheckPlayResponse:
+    try:
+        order, hand, lead = _situation(request.situation)
+        cards = _cards(request.cards, "cards")
+    except EngineError as error:
+        raise _bad_field(str(error)) from error
+    try:
+        _check(order, hand, lead, cards)
+    except EngineError as error:
+        problem = cards_pb2.Problem(code=3, reason=error.reason, message=error.message)
+        if isinstance(error, RuleError):
+            problem.metadata["clauses"] = " ".join(error.clauses)
+            problem.metadata["satisfying"] = " ".join(card.text for card in error.satisfying)
+        return rules_pb2.CheckPlayResponse(legal=False, problem=problem)
+    shape = shape_of(order, cards)
+    return rules_pb2.CheckPlayResponse(legal=True, components=[] if shape is None else _components(shape))
+
+
+def _legal_plays(request: rules_pb2.ListLegalPlaysRequest) -> rules_pb2.ListLegalPlaysResponse:
+    try:
+        order, hand, lead = _situation(request.situation)
+        if lead:
+            sets = tuple(legal_follows(order, hand, lead).choice_sets())
+            complete = True
+        else:
+            sets, complete = leads(order, hand)
+    except EngineError as error:
+        raise _bad_field(str(error)) from error
+    out = rules_pb2.ListLegalPlaysResponse()
+    out.legal.complete = complete
+    out.legal.choice_sets.extend(choice_set_to_wire(choice, ActionKind.PLAY) for choice in sets)
+    return out
 
 
 def _bad_field(message: str) -> SessionRefused:

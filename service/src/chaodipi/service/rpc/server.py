@@ -78,7 +78,7 @@ async def serve_at(
     session_pb2_grpc.add_BotSessionServiceServicer_to_server(BotSessionService(host), server)
     bot_pb2_grpc.add_SystemServiceServicer_to_server(SystemService(host), server)
     bot_pb2_grpc.add_BotServiceServicer_to_server(BotService(host), server)
-    rules_pb2_grpc.add_RulesServiceServicer_to_server(RulesService(), server)
+    rules_pb2_grpc.add_RulesServiceServicer_to_server(RulesService(host), server)
     names = [
         session_pb2.DESCRIPTOR.services_by_name["BotSessionService"].full_name,
         bot_pb2.DESCRIPTOR.services_by_name["SystemService"].full_name,
