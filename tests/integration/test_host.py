@@ -22,6 +22,7 @@ from chaodipi.service.logs import configure_logs
 from chaodipi.service.match.machine import TableMachine
 from chaodipi.service.match.table import TableSpec, TimeControl
 from chaodipi.service.metrics import serve_metrics
+from chaodipi.service.rpc.gate import RIGHTS
 from chaodipi.service.rpc.server import start_server
 from chaodipi.v1 import (
     bot_pb2,
@@ -216,7 +217,7 @@ async def test_stopping_ends_tables_as_host_faults_and_sessions_in_order() -> No
 
 async def test_health_says_not_serving_while_the_host_drains() -> None:
     """A balancer must send nobody to a host that refuses new sessions, while tables in flight go on."""
-    services = ["", "chaodipi.v1.BotSessionService", "chaodipi.v1.SystemService"]
+    services = ["", *sorted({method.split("/")[1] for method in RIGHTS if method.startswith("/chaodipi.")})]
     async with hosting() as (host, port), seated(port) as clients:
         clients["dog"].silent = True
         await host.wait_for_bots(NAMES, 10)
@@ -231,10 +232,10 @@ async def test_health_says_not_serving_while_the_host_drains() -> None:
 
             watch = health.Watch(health_pb2.HealthCheckRequest(service=services[1]))
             assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
-            assert await states() == [health_pb2.HealthCheckResponse.SERVING] * 3
+            assert await states() == [health_pb2.HealthCheckResponse.SERVING] * len(services)
             draining = asyncio.create_task(host.drain(60))
             assert (await watch.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
-            assert await states() == [health_pb2.HealthCheckResponse.NOT_SERVING] * 3
+            assert await states() == [health_pb2.HealthCheckResponse.NOT_SERVING] * len(services)
             assert not playing.done()
             watch.cancel()
             draining.cancel()

@@ -5,19 +5,23 @@ Times are those of the host and the SDK; where a test would take long, all of th
 
 import asyncio
 import contextlib
+import json
 import random
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from chaodipi.sdk import session as sdk_session
+from chaodipi.engine.cards import Seat
 from chaodipi.sdk.baselines.greedy import GreedyBot
 from chaodipi.sdk.session import Session
+from chaodipi.sdk.transport import OPTIONS, SERVICE_CONFIG, SESSION_OPTIONS
+from chaodipi.service.host.errors import HostError
 from chaodipi.service.rpc import server as rpc_server
+from chaodipi.service.rpc.gate import RIGHTS
 from chaodipi.v1 import bot_pb2, bot_pb2_grpc, rules_pb2, rules_pb2_grpc, session_pb2, session_pb2_grpc
 from grpc import _cython
 
@@ -25,7 +29,7 @@ from tests.support.proxy import TO_BOT, TO_HOST, between
 from tests.support.raw_client import NAMES, TimeControl, hosting, seated, table
 
 HOST_OPTIONS = rpc_server._OPTIONS
-BOT_OPTIONS = sdk_session._OPTIONS
+BOT_OPTIONS = SESSION_OPTIONS
 TRAP = "grpc.http2.min_recv_ping_interval_without_data_ms"
 BEARER = (("authorization", "Bearer token-ant"),)
 Options = Sequence[tuple[str, Any]]
@@ -111,7 +115,7 @@ async def test_a_slow_path_and_a_bot_that_blocks_its_loop_are_not_taken_for_dead
 ) -> None:
     """gRPC answers pings in threads of its own: at a fifth of the times, a bot may compute for 3 s."""
     monkeypatch.setattr(rpc_server, "_OPTIONS", faster(HOST_OPTIONS, 5))
-    script = f"from chaodipi.sdk import session\nsession._OPTIONS = {faster(BOT_OPTIONS, 5)!r}\n{BUSY_BOT}"
+    script = f"from chaodipi.sdk import session\nsession.SESSION_OPTIONS = {faster(BOT_OPTIONS, 5)!r}\n{BUSY_BOT}"
     async with (
         hosting() as (host, port),
         seated(port, NAMES[1:]),
@@ -171,6 +175,128 @@ async def test_an_idle_session_survives_the_pings_of_the_sdk(monkeypatch: pytest
     async with idle(client) as call:
         with pytest.raises(grpc.aio.AioRpcError, match=r"(?i)too.many.pings"):
             await asyncio.wait_for(call.read(), 20)
+
+
+# ---- single calls
+
+
+@contextlib.asynccontextmanager
+async def asking(answer: Callable[[int], Awaitable[str]], options: Options = OPTIONS) -> AsyncIterator[Any]:
+    """A stub of a host whose GetServerInfo does what *answer* says at the nth asking."""
+
+    class Info(bot_pb2_grpc.SystemServiceServicer):
+        asked = 0
+
+        async def GetServerInfo(self, request: Any, context: Any) -> bot_pb2.GetServerInfoResponse:
+            Info.asked += 1
+            version = await answer(Info.asked)
+            if not version:
+                await context.abort(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE: in a moment")
+            return bot_pb2.GetServerInfoResponse(server_version=version)
+
+    server = grpc.aio.server()
+    bot_pb2_grpc.add_SystemServiceServicer_to_server(Info(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
+        yield bot_pb2_grpc.SystemServiceStub(channel)
+    await server.stop(0)
+
+
+async def test_a_question_is_asked_again_while_the_host_is_unavailable_four_times_in_all() -> None:
+    async def third(count: int) -> str:
+        return "1.0" if count == 3 else ""
+
+    async def never(count: int) -> str:
+        counts.append(count)
+        return ""
+
+    counts: list[int] = []
+    async with asking(third) as system:
+        assert (await system.GetServerInfo(bot_pb2.GetServerInfoRequest())).server_version == "1.0"
+    async with asking(never) as system:
+        with pytest.raises(grpc.aio.AioRpcError, match="STORE_UNAVAILABLE"):
+            await system.GetServerInfo(bot_pb2.GetServerInfoRequest())
+    assert counts == [1, 2, 3, 4]
+
+
+async def test_a_question_that_nobody_answers_has_an_end() -> None:
+    """The deadline is the channel's own: whoever calls need not think of it."""
+    config = SERVICE_CONFIG.replace('"10s"', '"0.2s"')
+    assert config != SERVICE_CONFIG
+
+    async def sleep(_: int) -> str:
+        await asyncio.sleep(60)
+        return ""
+
+    options = [(name, config if name == "grpc.service_config" else value) for name, value in OPTIONS]
+    async with asking(sleep, options) as system:
+        with pytest.raises(grpc.aio.AioRpcError) as late:
+            await system.GetServerInfo(bot_pb2.GetServerInfoRequest())
+    assert late.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+def test_every_question_has_its_deadline_and_nothing_else_is_asked_again() -> None:
+    """Services with questions only are named whole; sessions never are."""
+    named = {name["service"] for method in json.loads(SERVICE_CONFIG)["methodConfig"] for name in method["name"]}
+    assert named <= {method.split("/")[1] for method in RIGHTS}
+    assert "chaodipi.v1.BotSessionService" not in named
+    verbs = ("Get", "List", "Check", "Judge", "WhoAmI")
+    asked = [method.split("/")[2] for method in RIGHTS if method.split("/")[1] in named]
+    assert all(name.startswith(verbs) for name in asked)
+
+
+# ---- draining
+
+
+async def test_a_bot_that_drains_ends_its_tables_and_gets_no_new_one() -> None:
+    """Its seats at later tables are as those of a bot that is away; then it goes with OK."""
+    async with hosting() as (host, port), seated(port, NAMES[1:]) as others:
+        others["bee"].silent = True
+        bot = Session(GreedyBot, f"127.0.0.1:{port}", "token-ant")
+        running = asyncio.create_task(bot.run())
+        await host.wait_for_bots(NAMES, 20)
+        playing = asyncio.create_task(host.play_table(table()))
+        await asyncio.wait_for(others["bee"].asked.wait(), 20)
+        bot.drain()
+        later = asyncio.create_task(host.play_table(table("t/2", time=TimeControl(ready_ms=1))))
+        assert (await asyncio.wait_for(later, 60)).faults[Seat.S0] == {"not_ready": 1}
+        assert not running.done()
+        await others["bee"].go_on()
+        result = await asyncio.wait_for(playing, 60)
+        assert Seat.S0 not in result.faults
+        async with asyncio.timeout(20):
+            await running
+            while host.online()["ant"]:
+                await asyncio.sleep(0)
+
+
+async def test_a_host_that_drains_ends_its_tables_and_lets_nobody_new_in() -> None:
+    async with hosting() as (host, port), seated(port, NAMES[1:]) as others:
+        others["bee"].silent = True
+        bot = Session(GreedyBot, f"127.0.0.1:{port}", "token-ant")
+        running = asyncio.create_task(bot.run())
+        await host.wait_for_bots(NAMES, 20)
+        playing = asyncio.create_task(host.play_table(table()))
+        await asyncio.wait_for(others["bee"].asked.wait(), 20)
+        draining = asyncio.create_task(host.drain(60))
+        while not host.draining:
+            await asyncio.sleep(0)
+        with pytest.raises(HostError, match="stopping"):
+            await host.play_table(table("t/2"))
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            call: Any = session_pb2_grpc.BotSessionServiceStub(channel).OpenSession(metadata=BEARER)
+            await call.write(session_pb2.OpenSessionRequest(messages=[{"hello": {"instance": "new"}}]))
+            assert await call.code() == grpc.StatusCode.UNAVAILABLE
+            assert "SERVER_DRAINING" in await call.details()
+        await others["bee"].go_on()
+        result = await asyncio.wait_for(playing, 60)
+        assert (result.how, result.faults) == ("played", {})
+        await asyncio.wait_for(draining, 20)
+        assert [client.draining.stop_within_ms for client in others.values() if client.draining] == [60_000] * 3
+        assert not running.done()  # a bot of the SDK comes back to the host that is started next
+        bot.stop()
+        await running
 
 
 # ---- sizes

@@ -1,6 +1,7 @@
 """A whole table over a real socket against a small host: hello, frames, resume, refusals."""
 
 import asyncio
+import contextlib
 import logging
 import random
 import time
@@ -17,8 +18,8 @@ from chaodipi.engine.setup import Setup
 from chaodipi.sdk import Action, Bot, Decision, Session, SessionError, run, wire
 from chaodipi.sdk import session as session_module
 from chaodipi.sdk.baselines import GreedyBot
-from chaodipi.sdk.session import backoff
-from chaodipi.v1 import match_pb2, seat_pb2, session_pb2, session_pb2_grpc
+from chaodipi.sdk.transport import FRAME_BYTES, FRAME_MESSAGES, backoff, frames
+from chaodipi.v1 import cards_pb2, match_pb2, seat_pb2, session_pb2, session_pb2_grpc
 
 Message = session_pb2.ServerMessage
 
@@ -39,6 +40,7 @@ class SmallHost:
         self.frames = 0
         self.pongs = 0
         self.nonces: list[bytes] = []
+        self.notes: list[str] = []
         self.answers = 0
         self.decision = 0
         self.told = dict.fromkeys(SEATS, 0)
@@ -82,7 +84,7 @@ class SmallHost:
             self.pongs += 1
         if kind == "entry_nonce":
             self.nonces.append(message.entry_nonce.nonce)
-        if kind == "availability" and message.availability.max_matches:
+        if kind == "availability" and (message.availability.max_matches or resumed):
             request = session_pb2.NonceRequest(entry="leagues/l/entries/b", within_ms=1000, seed_commitment=b"c" * 32)
             assigned = [self._assigned(seat, resumed) for seat in SEATS]
             return [Message(nonce_request=request), *assigned, *(self._updates() if resumed else [])]
@@ -93,6 +95,7 @@ class SmallHost:
             if answer.decision_id != self.decision:
                 return []
             self.answers += 1
+            self.notes.append(answer.debug_note)
             self.deal.act(SEATS[answer.channel - 1], wire.action_from_wire(answer.action))
             return self._updates()
         return []
@@ -150,25 +153,34 @@ class Servicer(session_pb2_grpc.BotSessionServiceServicer):
             yield frame
 
 
-async def play(host: "SmallHost | DeafHost", bot: type[Bot], token: str = "right") -> Session:
-    """Serve *host*, play *bot* on it until the deal is over, and stop in order."""
+@contextlib.asynccontextmanager
+async def serving(host: "SmallHost | DeafHost") -> AsyncIterator[int]:
+    """The port at which *host* is served."""
     server = grpc.aio.server()
     session_pb2_grpc.add_BotSessionServiceServicer_to_server(Servicer(host), server)  # type: ignore[no-untyped-call, unused-ignore]
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    session = Session(bot, f"127.0.0.1:{port}", token)
-    running = asyncio.ensure_future(session.run())
-    over = asyncio.ensure_future(host.over.wait())
     try:
-        async with asyncio.timeout(60):
-            await asyncio.wait([running, over], return_when=asyncio.FIRST_COMPLETED)
-            if not running.done():
-                session.drain()
-            await running
+        yield port
     finally:
-        over.cancel()
-        running.cancel()
         await server.stop(0)
+
+
+async def play(host: "SmallHost | DeafHost", bot: type[Bot], token: str = "right") -> Session:
+    """Serve *host*, play *bot* on it until the deal is over, and stop in order."""
+    async with serving(host) as port:
+        session = Session(bot, f"127.0.0.1:{port}", token)
+        running = asyncio.ensure_future(session.run())
+        over = asyncio.ensure_future(host.over.wait())
+        try:
+            async with asyncio.timeout(60):
+                await asyncio.wait([running, over], return_when=asyncio.FIRST_COMPLETED)
+                if not running.done():
+                    session.drain()
+                await running
+        finally:
+            over.cancel()
+            running.cancel()
     return session
 
 
@@ -195,6 +207,117 @@ async def test_a_lost_stream_is_resumed(snapshot: bool) -> None:
     assert len(set(host.nonces)) == 1
     assert host.hellos[1].resume_token == "again"
     assert {cursor.seat_token for cursor in host.hellos[1].cursors} == {f"token {seat}" for seat in SEATS}
+
+
+class FrailHost(SmallHost):
+    """Ends the stream once more while its matches are being given back."""
+
+    async def open_session(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+        async for frame in super().open_session(requests, context):
+            yield frame
+            if len(self.hellos) == 2:
+                await context.abort(grpc.StatusCode.UNAVAILABLE, "a broken line")
+
+
+async def test_a_stream_lost_before_its_seats_are_back_forgets_none_of_them() -> None:
+    host = FrailHost(drop_after=30)
+    session = await play(host, GreedyBot)
+    assert host.deal.over
+    assert session.defaults == 0
+    tokens = [{cursor.seat_token for cursor in hello.cursors} for hello in host.hellos]
+    assert tokens == [set(), {f"token {seat}" for seat in SEATS}, {f"token {seat}" for seat in SEATS}]
+
+
+class DrainingBot(GreedyBot):
+    """Has its session drained after some decisions."""
+
+    session: Session | None = None
+    decided = 0
+
+    def decide(self, decision: Decision) -> Action:
+        DrainingBot.decided += 1
+        if DrainingBot.decided == 20 and DrainingBot.session is not None:
+            DrainingBot.session.drain()
+        return super().decide(decision)
+
+
+async def test_a_bot_that_drains_comes_back_to_its_matches_and_leaves_when_they_are_over() -> None:
+    """A stream that is lost meanwhile is no reason to give up a match."""
+    host = SmallHost(drop_after=30)
+    async with serving(host) as port:
+        DrainingBot.decided = 0
+        DrainingBot.session = session = Session(DrainingBot, f"127.0.0.1:{port}", "right")
+        await asyncio.wait_for(session.run(), 60)
+    assert host.deal.over
+    assert len(host.hellos) == 2
+
+
+class ForgetfulHost(SmallHost):
+    """Knows nothing any more of the matches of the stream before."""
+
+    def _take(self, message: session_pb2.ClientMessage, resumed: bool) -> list[Message]:
+        if resumed and message.WhichOneof("body") == "availability":
+            return []
+        return super()._take(message, resumed)
+
+
+async def test_a_bot_that_drains_leaves_when_its_matches_have_ended_without_it() -> None:
+    host = ForgetfulHost(drop_after=30)
+    async with serving(host) as port:
+        DrainingBot.decided = 0
+        DrainingBot.session = session = Session(DrainingBot, f"127.0.0.1:{port}", "right")
+        await asyncio.wait_for(session.run(), 60)
+    assert len(host.hellos) == 2
+    assert not host.deal.over
+
+
+class ReplacingHost(SmallHost):
+    """Says why it ends the stream, but the status is lost on the way."""
+
+    async def open_session(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+        async for frame in super().open_session(requests, context):
+            yield frame
+            problem = cards_pb2.Problem(code=10, reason="SESSION_REPLACED", message="a newer session took over")
+            yield session_pb2.OpenSessionResponse(messages=[Message(warning=problem)])
+            await context.abort(grpc.StatusCode.INTERNAL, "lost")
+
+
+async def test_a_bot_whose_session_was_replaced_does_not_come_back_even_if_the_status_is_lost() -> None:
+    """Two clients that replace each other for ever would play for neither."""
+    host = ReplacingHost()
+    with pytest.raises(SessionError, match="SESSION_REPLACED"):
+        await play(host, GreedyBot)
+    assert len(host.hellos) == 1
+
+
+def test_frames_take_what_the_host_takes_in_order() -> None:
+    """At either bound one frame; one more message, two."""
+    ping = session_pb2.ClientMessage(ping=session_pb2.Ping())
+    assert [len(frame.messages) for frame in frames([ping] * FRAME_MESSAGES)] == [FRAME_MESSAGES]
+    assert [len(frame.messages) for frame in frames([ping] * (FRAME_MESSAGES + 1))] == [FRAME_MESSAGES, 1]
+    answers = [
+        session_pb2.ClientMessage(answer=session_pb2.Answer(decision_id=n, debug_note="x" * 4000)) for n in range(200)
+    ]
+    made = list(frames(answers))
+    assert all(frame.ByteSize() <= FRAME_BYTES for frame in made)
+    assert len(made) == -(-sum(answer.ByteSize() + 8 for answer in answers) // FRAME_BYTES)
+    assert [message.answer.decision_id for frame in made for message in frame.messages] == list(range(200))
+    assert list(frames([])) == []
+
+
+class Wordy(GreedyBot):
+    """Explains itself at length, then more briefly."""
+
+    def decide(self, decision: Decision) -> Action:
+        decision.note = "ü" * (512 if decision.deal else 0) + "x" * (len(decision.view.tricks) % 2)
+        return super().decide(decision)
+
+
+async def test_a_note_longer_than_the_host_takes_is_left_out_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    host = SmallHost()
+    await play(host, Wordy)
+    assert {len(note.encode()) for note in host.notes} == {0, 1024}
+    assert "a note of 1025 bytes is left out" in caplog.text
 
 
 class DeafHost:

@@ -75,6 +75,8 @@ class Client:
         self.answer: Callable[[Any], cards_pb2.Action | None] | None = None
         self.silent = False
         self.asked = asyncio.Event()
+        self.draining: session_pb2.Draining | None = None
+        self._unanswered: list[session_pb2.SeatUpdate] = []
         self.nonce_requests: asyncio.Queue[session_pb2.NonceRequest] = asyncio.Queue()
         self.warnings: asyncio.Queue[cards_pb2.Problem] = asyncio.Queue()
         self._hello = session_pb2.Hello(sdk="raw", instance=instance, legal_mode=session_pb2.LEGAL_MODE_FACTORED)
@@ -90,6 +92,7 @@ class Client:
                     last_seq=before.seqs[assigned.channel],
                 )
         self._max = max_tables
+        self._writing = asyncio.Lock()
         self._channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
         self._call: Any = session_pb2_grpc.BotSessionServiceStub(self._channel).OpenSession(
             metadata=(("authorization", f"Bearer token-{name}"),)
@@ -101,14 +104,26 @@ class Client:
         async for frame in self._call:
             out = [reply for message in frame.messages if (reply := self._receive(message)) is not None]
             if out:
-                await self._call.write(session_pb2.OpenSessionRequest(messages=out))
+                await self._write(out)
 
     async def _send(self, **body: Any) -> None:
-        await self._call.write(session_pb2.OpenSessionRequest(messages=[session_pb2.ClientMessage(**body)]))
+        await self._write([session_pb2.ClientMessage(**body)])
+
+    async def _write(self, messages: list[session_pb2.ClientMessage]) -> None:
+        # Two that write to a stream at once end it.
+        async with self._writing:
+            await self._call.write(session_pb2.OpenSessionRequest(messages=messages))
 
     async def close(self) -> None:
         self._call.cancel()
         await self._channel.close()
+
+    async def go_on(self) -> None:
+        """Answer what a silent client was asked, and everything from now on."""
+        self.silent = False
+        asked, self._unanswered = self._unanswered, []
+        for update in asked:
+            await self._write([self._answer_to(update)])
 
     async def send_answer(self, answer: session_pb2.Answer) -> None:
         await self._send(answer=answer)
@@ -144,6 +159,8 @@ class Client:
             self.nonce_requests.put_nowait(message.nonce_request)
         elif kind == "warning":
             self.warnings.put_nowait(message.warning)
+        elif kind == "draining":
+            self.draining = message.draining
         elif kind == "ping":
             return session_pb2.ClientMessage(pong=session_pb2.Pong(nonce=message.ping.nonce))
         return None
@@ -166,8 +183,13 @@ class Client:
             return None
         self.asked.set()
         if self.silent:
+            self._unanswered.append(update)
             return None
         assert update.decision.as_of_seq == self.seqs[channel]
+        return self._answer_to(update)
+
+    def _answer_to(self, update: session_pb2.SeatUpdate) -> session_pb2.ClientMessage:
+        channel = update.channel
         action = self.answer(update.decision) if self.answer is not None else None
         answer = session_pb2.Answer(
             channel=channel,

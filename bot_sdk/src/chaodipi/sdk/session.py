@@ -32,6 +32,7 @@ from chaodipi.sdk.bot import Bot, Decision, default_action
 from chaodipi.sdk.nonces import Nonces
 from chaodipi.sdk.rulesets import ruleset_from_match
 from chaodipi.sdk.tls import Tls, open_channel
+from chaodipi.sdk.transport import FRAME_BYTES, SESSION_OPTIONS, backoff, frames
 from chaodipi.v1 import seat_pb2, session_pb2, session_pb2_grpc
 
 __all__ = ["Session", "SessionError"]
@@ -39,8 +40,9 @@ __all__ = ["Session", "SessionError"]
 log = logging.getLogger("chaodipi.sdk")
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_UNREACHABLE = 0, 1, 2, 3
-_BACKOFF_FIRST_S, _BACKOFF_MOST_S = 0.2, 10.0
 _WATCH_S, _WELCOME_S = 0.25, 15.0
+_DRAIN_AWAY_S = 60.0
+"""How long a bot that drains tries to come back to the matches that it left by a lost stream."""
 _FINAL = {
     grpc.StatusCode.UNAUTHENTICATED: EXIT_USAGE,
     grpc.StatusCode.PERMISSION_DENIED: EXIT_USAGE,
@@ -50,20 +52,8 @@ _FINAL = {
     grpc.StatusCode.ABORTED: EXIT_FAILED,
 }
 """Ends of a stream after which a new one would end in the same way, and what to exit with."""
-_OPTIONS = [
-    # Hosts allow pings at half of this distance. A dead path is left after both: long before a decision's time is up.
-    ("grpc.keepalive_time_ms", 3_000),
-    ("grpc.keepalive_timeout_ms", 4_000),
-    # Without it the default of 60 s decides.
-    ("grpc.http2.ping_timeout_ms", 4_000),
-    # By default no more than two pings are sent while the bot has nothing to say.
-    ("grpc.http2.max_pings_without_data", 0),
-    ("grpc.max_receive_message_length", 1 << 20),
-    ("grpc.max_send_message_length", 1 << 20),
-    ("grpc.enable_retries", 0),
-    # Sessions of one process would share a connection, and come back on the dead one for as long as any holds it.
-    ("grpc.use_local_subchannel_pool", 1),
-]
+_FINAL_WORDS = {"SESSION_REPLACED", "SDK_TOO_OLD", "TOKEN_EXPIRED", "TOKEN_REVOKED"}
+"""Reasons for such an end, as the host's last word in the stream, whose status may be lost while it is written to."""
 
 
 class SessionError(Exception):
@@ -133,7 +123,7 @@ class Session:
         self._instance = instance or f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(3)}"
         self._channels: dict[int, _Channel] = {}
         self._held: dict[str, _Channel] = {}
-        """Channels of the stream before, by seat token, until the host resumes or forgets them."""
+        """Channels of streams before, by seat token, until the host has resumed what it knows of them."""
         self._out: list[session_pb2.ClientMessage] = []
         self._wake = asyncio.Event()
         self._resume_token = ""
@@ -146,6 +136,9 @@ class Session:
         """Since the ping that is not answered yet; None: all are."""
         self._loop_lag_ms = 0
         self._pause_s: float | None = None
+        self._last_word: session_pb2.ServerMessage | None = None
+        self._frame_bytes = FRAME_BYTES
+        self._note_bytes = FRAME_BYTES
         self.decisions = 0
         self.defaults = 0
 
@@ -163,17 +156,21 @@ class Session:
         failures = 0
         while not self._stopped.is_set():
             self._welcomed = False
-            status, details = await self._stream()
-            if self._stopped.is_set() or self._draining:
+            status, details = self._as_said(*await self._stream())
+            if self._stopped.is_set() or (self._draining and not (self._channels or self._held)):
                 return
             if status in _FINAL:
                 raise SessionError(self._final_text(status, details), _FINAL[status])
             if self._welcomed:
                 failures, started = 0, time.monotonic()
                 self._wait_s = None  # It was there: wait for it to come back.
+            if self._draining:
+                self._wait_s = _DRAIN_AWAY_S
             if self._wait_s is not None and time.monotonic() - started > self._wait_s:
                 raise SessionError(f"cannot reach {self._server}: {details or status.name}", EXIT_UNREACHABLE)
-            pause = self._pause_s if self._pause_s is not None else backoff(failures, random.random())
+            # All bots of a host that stops are told the same.
+            told_s = None if self._pause_s is None else self._pause_s * (1 + random.random())
+            pause = told_s if told_s is not None else backoff(failures, random.random())
             self._pause_s = None
             failures += 1
             log.warning("stream to %s ended (%s: %s); again in %.1f s", self._server, status.name, details, pause)
@@ -184,13 +181,21 @@ class Session:
         """Finish the matches that run, take no new ones, then stop."""
         self._draining = True
         self._send(availability=session_pb2.Availability(max_matches=0, draining=True))
-        if not self._channels or not self._welcomed:
+        if not self._channels and not self._held:
             self.stop()
 
     def stop(self) -> None:
         """Leave at once."""
         self._stopped.set()
         self._wake.set()
+
+    def _as_said(self, status: grpc.StatusCode, details: str) -> tuple[grpc.StatusCode, str]:
+        """How a stream ended, by the host's last word where its status was lost."""
+        word = self._last_word.warning if self._last_word is not None else None
+        if word is None or status in _FINAL or word.reason not in _FINAL_WORDS:
+            return status, details
+        codes = {code.value[0]: code for code in grpc.StatusCode}
+        return codes[word.code], f"{word.reason}: {word.message}"
 
     def _final_text(self, status: grpc.StatusCode, details: str) -> str:
         if status in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
@@ -199,15 +204,16 @@ class Session:
 
     async def _stream(self) -> tuple[grpc.StatusCode, str]:
         """One stream from Hello to its end; how it ended."""
-        self._held = {channel.token: channel for channel in self._channels.values()}
+        self._held |= {channel.token: channel for channel in self._channels.values()}
         self._channels = {}
+        self._last_word = None
         self._out = [session_pb2.ClientMessage(hello=self._hello())]
         # A wake of its own: the writer of a stream that was lost must not take this stream's Hello.
         self._wake.set()
         self._wake = asyncio.Event()
         self._wake.set()
         metadata = (("authorization", f"Bearer {self._token}"),)
-        async with open_channel(self._server, self._tls, _OPTIONS) as connection:
+        async with open_channel(self._server, self._tls, SESSION_OPTIONS) as connection:
             stub: Any = session_pb2_grpc.BotSessionServiceStub(connection)
             call = stub.OpenSession(self._frames(), metadata=metadata)
             tasks = [
@@ -223,10 +229,7 @@ class Session:
                             return error.code(), error.details() or ""
                         raise error
                 if tasks[2].done():
-                    return (
-                        grpc.StatusCode.UNAVAILABLE,
-                        "no word or no answer for three ping intervals",
-                    )
+                    return grpc.StatusCode.UNAVAILABLE, "no word or no answer for three ping intervals"
                 if tasks[1].done():
                     return grpc.StatusCode.OK, ""
                 return await call.code(), await call.details() or ""
@@ -243,21 +246,24 @@ class Session:
             )
             for c in self._held.values()
         ]  # fmt: skip
-        return session_pb2.Hello(
+        hello = session_pb2.Hello(
             api_minor=0,
             sdk=f"chaodipi-sdk/{_version()}",
             language=f"python/{sys.version_info.major}.{sys.version_info.minor}",
-            bot_version=str(getattr(self._bot, "version", "") or self._bot.__name__),
+            bot_version=str(getattr(self._bot, "version", "") or self._bot.__name__)[:50],
             instance=self._instance,
             resume_token=self._resume_token,
             cursors=cursors,
             ruleset_digests={name: resolve(name).digest for name in preset_names()},
         )
+        while hello.cursors and hello.ByteSize() > self._frame_bytes - 16:
+            del hello.cursors[-1 - len(hello.cursors) // 8 :]  # the host gives those seats back too, from their start
+        return hello
 
     # ---- the two ends of the stream
 
     async def _frames(self) -> AsyncIterator[session_pb2.OpenSessionRequest]:
-        """What is queued, all of it in one frame; this is the one writer."""
+        """What is queued, in one frame if it fits; this is the one writer."""
         wake = self._wake
         while not self._stopped.is_set():
             await wake.wait()
@@ -266,9 +272,9 @@ class Session:
             if wake is not self._wake:
                 return  # another stream has begun
             wake.clear()
-            if self._out:
-                batch, self._out = self._out, []
-                yield session_pb2.OpenSessionRequest(messages=batch)
+            batch, self._out = self._out, []
+            for frame in frames(batch, self._frame_bytes):
+                yield frame
 
     def _send(self, **body: Any) -> None:
         self._out.append(session_pb2.ClientMessage(**body))
@@ -313,6 +319,7 @@ class Session:
 
     def _take(self, message: session_pb2.ServerMessage) -> None:
         kind = message.WhichOneof("body")
+        self._last_word = message if kind == "warning" else None
         if kind == "seat_update":
             self._seat_update(message.seat_update)
         elif kind == "answer_result":
@@ -321,6 +328,7 @@ class Session:
             self._send(pong=session_pb2.Pong(nonce=message.ping.nonce, loop_lag_ms=self._loop_lag_ms))
         elif kind == "pong":
             self._unanswered_s = None
+            self._all_resumed()
         elif kind == "seat_assigned":
             self._seat_assigned(message.seat_assigned)
         elif kind == "seat_ended":
@@ -343,9 +351,20 @@ class Session:
         self._welcomed = True
         self._resume_token = welcome.resume_token
         self._silence_s = 3 * welcome.ping_interval_ms / 1000
+        self._frame_bytes = min(FRAME_BYTES, welcome.limits.max_frame_bytes or FRAME_BYTES)
+        self._note_bytes = welcome.limits.max_debug_note_bytes or FRAME_BYTES
         most = min(self._max_matches, welcome.limits.max_matches or self._max_matches)
         wanted = 0 if self._draining else most
         self._send(availability=session_pb2.Availability(max_matches=wanted, draining=self._draining))
+        # Its Pong comes after the seats that go on here.
+        self._unanswered_s = 0.0
+        self._send(ping=session_pb2.Ping())
+
+    def _all_resumed(self) -> None:
+        """The host has given back what it knows of the streams before."""
+        self._held.clear()
+        if self._draining and not self._channels:
+            self.stop()
 
     def _seat_assigned(self, assigned: session_pb2.SeatAssigned) -> None:
         seat = wire.seat_from_wire(assigned.seat)
@@ -438,9 +457,18 @@ class Session:
             channel=channel.number,
             decision_id=request.decision_id,
             action=wire.action_to_wire(action),
-            debug_note=decision.note,
+            debug_note=self._note_of(channel, decision.note),
         )
         self._send(answer=answer)
+
+    def _note_of(self, channel: _Channel, note: str) -> str:
+        """*note*, or nothing where the host takes no note of this length."""
+        size = len(note.encode(errors="replace"))
+        if size <= self._note_bytes:
+            return note
+        text = "%s seat %s: a note of %d bytes is left out, the host takes %d"
+        log.warning(text, channel.match, channel.seat, size, self._note_bytes)
+        return ""
 
     def _answer(self, channel: _Channel, decision: Decision) -> Action:
         """The bot's action, or the default one where it fails or is refused."""
@@ -465,11 +493,6 @@ class Session:
         if result.status in (status.STATUS_RETRY, status.STATUS_REPLACED, status.STATUS_TOO_LATE):
             name = status.Status.Name(result.status)
             log.warning("channel %d: %s %s", result.channel, name, result.problem.message)
-
-
-def backoff(failures: int, chance: float) -> float:
-    """Seconds to wait after so many failures: half to all of 0.2 s doubled each time, at most 10 s."""
-    return float(min(_BACKOFF_MOST_S, _BACKOFF_FIRST_S * 2 ** min(failures, 16)) * (0.5 + chance / 2))
 
 
 def _version() -> str:

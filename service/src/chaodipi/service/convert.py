@@ -49,6 +49,8 @@ __all__ = ["match_result_to_wire", "match_to_wire", "outgoing_to_wire", "ruleset
 
 _FAULTS: dict[str, int] = {"timeout": 1, "illegal": 2, "malformed": 3, "disconnected": 4, "not_ready": 5}
 
+_RECONNECT_AFTER_MS = 1_000
+"""How long bots leave a host alone that has stopped; those that come too early try again."""
 _INVALID_ARGUMENT = 3
 _FAILED_PRECONDITION = 9
 
@@ -83,7 +85,7 @@ def outgoing_to_wire(message: Outgoing) -> session_pb2.ServerMessage:
             )
             return session_pb2.ServerMessage(nonce_request=request)
         case Draining(stop_within_ms=within):
-            draining = session_pb2.Draining(stop_within_ms=within, reconnect_after_ms=within)
+            draining = session_pb2.Draining(stop_within_ms=within, reconnect_after_ms=_RECONNECT_AFTER_MS)
             return session_pb2.ServerMessage(draining=draining)
         case Warned():
             problem = cards_pb2.Problem(

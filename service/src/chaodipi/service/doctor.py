@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import grpc
 from chaodipi.sdk.tls import Tls, open_channel
+from chaodipi.sdk.transport import OPTIONS
 from chaodipi.service.certificates import lifetimes
 from chaodipi.service.host.errors import HostError
 from chaodipi.service.rpc.tls import TlsFiles, server_credentials
@@ -134,7 +135,7 @@ def check_store(path: Path) -> Iterator[Finding]:
 
 async def check_server(server: str, tls: Tls | None, token: str) -> list[Finding]:
     """Whether the host at *server* answers, how fast, how its clock goes, and how its services and *token* are."""
-    async with open_channel(server, tls) as channel:
+    async with open_channel(server, tls, OPTIONS) as channel:
         system: Any = bot_pb2_grpc.SystemServiceStub(channel)
         try:
             info = await system.GetServerInfo(bot_pb2.GetServerInfoRequest(), timeout=PATIENCE_S)
