@@ -10,18 +10,18 @@ import pytest
 from chaodipi.service.config import QUOTAS
 from chaodipi.service.host.errors import SessionRefused
 from chaodipi.service.host.host import Host
-from chaodipi.service.host.identity import SCOPES, Grant, Tokens, hash_token, new_token
+from chaodipi.service.host.identity import ADMIN, SCOPES, Grant, Tokens, hash_token, new_token
 from chaodipi.service.host.quota import Bucket, Quotas
 from chaodipi.service.rpc.gate import ANY_TOKEN, ANYBODY, RIGHTS
 from chaodipi.service.rpc.server import start_server
 from chaodipi.v1 import bot_pb2, bot_pb2_grpc, rules_pb2, rules_pb2_grpc, session_pb2, session_pb2_grpc
 from google.protobuf import descriptor_pool
-from grpc_health.v1 import health_pb2  # noqa: F401 registers its service
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 NOW = 1_000_000.0
 GRANTS = {
-    "good": Grant("ant", hash_token("good")),
+    "good": Grant("ant", hash_token("good"), scopes=frozenset(SCOPES) - {ADMIN}),
     "expired": Grant("ant", hash_token("expired"), expires_at=NOW),
     "revoked": Grant("ant", hash_token("revoked"), revoked=True),
     "narrow": Grant("ant", hash_token("narrow"), scopes=frozenset()),
@@ -111,7 +111,7 @@ async def test_a_method_refuses_a_token_that_does_not_hold(method: str) -> None:
         ]:
             code, details = await ask(channel, method, token)
             if reason == "OK":
-                assert code != grpc.StatusCode.UNAUTHENTICATED
+                assert code not in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
             else:
                 assert (code, details.split(":")[0]) == (grpc.StatusCode.UNAUTHENTICATED, reason), token
         code, details = await ask(channel, method, "narrow")
@@ -119,6 +119,32 @@ async def test_a_method_refuses_a_token_that_does_not_hold(method: str) -> None:
             assert code not in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
         else:
             assert (code, details.split(":")[0]) == (grpc.StatusCode.PERMISSION_DENIED, "SCOPE_MISSING")
+
+
+@pytest.mark.parametrize("scope", sorted(SCOPES))
+async def test_a_scope_opens_the_methods_that_need_it_and_no_others(scope: str) -> None:
+    async with gate() as (host, channel):
+        host.set_grants([Grant("ant", hash_token("scoped"), scopes=frozenset({scope}))])
+        refused = set()
+        for method, right in RIGHTS.items():
+            if right not in (ANYBODY, ANY_TOKEN):
+                code, _ = await ask(channel, method, "scoped")
+                if code == grpc.StatusCode.PERMISSION_DENIED:
+                    refused.add(right)
+        assert refused == ({*RIGHTS.values()} - {ANYBODY, ANY_TOKEN, scope} if scope != ADMIN else set())
+
+
+async def test_every_service_has_its_health() -> None:
+    """SERVING while the host takes part, NOT_SERVING once it drains."""
+    async with gate() as (host, channel):
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        ours = {method.split("/")[1] for method in RIGHTS if method.startswith("/chaodipi.")}
+        assert len(ours) == 6
+        for serving in (health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING):
+            for service in ("", *ours):
+                answer = await stub.Check(health_pb2.HealthCheckRequest(service=service))
+                assert answer.status == serving, service
+            await host.drain(0)
 
 
 @pytest.mark.parametrize("method", sorted(RIGHTS))

@@ -13,6 +13,7 @@ from chaodipi.service.convert import match_result_to_wire
 from chaodipi.service.match.clock import TimeControl
 from chaodipi.service.match.machine import TableMachine
 from chaodipi.service.match.messages import Update
+from chaodipi.service.match.summary import TableSummary
 from chaodipi.service.match.table import TableResult, TableSpec
 from chaodipi.service.records.record import write_record
 from chaodipi.service.records.verify import verify
@@ -62,7 +63,7 @@ def test_no_trump_is_dealt_and_the_table_does_not_count(tmp_path: Path) -> None:
     assert (result.how, result.score, result.settlement) == ("no_declaration", 0, None)
     assert {record.redeals for record in result.decisions} == {0, 1, 2, 3}
     assert [margin(BOARD.ruleset, result, side) for side in Side] == [Margin(0, 0, 0)] * 2
-    told = match_result_to_wire(result)
+    told = match_result_to_wire(TableSummary.of(result))
     assert (list(told.deals), told.winner, list(told.games)) == ([], 0, [0, 0])
     write_record(tmp_path, SPEC, BOARD, SECRETS, result)
     assert verify(tmp_path / "t_0.jsonl") == []

@@ -42,16 +42,16 @@ class Bot(_message.Message):
     online_instances: _builtins.int
     """Open sessions now, 0 or more."""
     disabled: _builtins.bool
-    """True: it is given no seats."""
+    """True: all its tokens were revoked or have expired."""
     bot_version: _builtins.str
     """Hello.bot_version of its newest session; empty: not said."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
-        """When it was created. Always set."""
+        """When it was added; absent: the host has launched it and keeps nothing of it."""
 
     @_builtins.property
     def last_seen_time(self) -> _timestamp_pb2.Timestamp:
-        """When its last session was open; absent: never."""
+        """When a token of it was used last, noted within seconds; absent: never."""
 
     def __init__(
         self,
@@ -84,7 +84,9 @@ class ListBotsRequest(_message.Message):
     page_size: _builtins.int
     """Most bots in the answer, 1 … 1000; 0: the host chooses."""
     page_token: _builtins.str
-    """next_page_token of the answer before; empty: the first page."""
+    """next_page_token of the answer before; empty: the first page. Anything else is INVALID_ARGUMENT /
+    PAGE_TOKEN_INVALID.
+    """
     def __init__(
         self,
         *,

@@ -15,7 +15,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x63haodipi/v1/league.proto\x12\x0b\x63haodipi.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcb\x05\n\x06League\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12(\n\x05state\x18\x03 \x01(\x0e\x32\x19.chaodipi.v1.League.State\x12*\n\x06\x66ormat\x18\x04 \x01(\x0e\x32\x1a.chaodipi.v1.League.Format\x12\x0f\n\x07ruleset\x18\x05 \x01(\t\x12\x16\n\x0eruleset_digest\x18\x06 \x01(\t\x12#\n\x07\x65ntries\x18\x07 \x03(\x0b\x32\x12.chaodipi.v1.Entry\x12\x1a\n\x12\x62oards_per_pairing\x18\x08 \x01(\r\x12\x11\n\tduplicate\x18\t \x01(\x08\x12\x17\n\x0fmatches_planned\x18\n \x01(\r\x12\x14\n\x0cmatches_done\x18\x0b \x01(\r\x12\x17\n\x0fseed_commitment\x18\x0c \x01(\x0c\x12\x13\n\x0bseed_reveal\x18\r \x01(\x0c\x12/\n\x0b\x63reate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"}\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bSTATE_DRAFT\x10\x01\x12\x11\n\rSTATE_RUNNING\x10\x02\x12\x10\n\x0cSTATE_PAUSED\x10\x03\x12\x12\n\x0eSTATE_FINISHED\x10\x04\x12\x13\n\x0fSTATE_CANCELLED\x10\x05\"_\n\x06\x46ormat\x12\x16\n\x12\x46ORMAT_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46ORMAT_ROUND_ROBIN\x10\x01\x12\x10\n\x0c\x46ORMAT_SWISS\x10\x02\x12\x13\n\x0f\x46ORMAT_GAUNTLET\x10\x03\"o\n\x05\x45ntry\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x0b\n\x03\x62ot\x18\x03 \x01(\t\x12\x13\n\x0bpartner_bot\x18\x04 \x01(\t\x12\x11\n\twithdrawn\x18\x05 \x01(\x08\x12\r\n\x05nonce\x18\x06 \x01(\x0c\"\xb5\x02\n\x08Standing\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\r\n\x05\x65ntry\x18\x02 \x01(\t\x12\x0f\n\x07matches\x18\x03 \x01(\r\x12\r\n\x05pairs\x18\x04 \x01(\r\x12\r\n\x05\x64\x65\x61ls\x18\x05 \x01(\r\x12\x16\n\x0escore_per_deal\x18\x06 \x01(\x01\x12\x14\n\x0cscore_stderr\x18\x07 \x01(\x01\x12\x0e\n\x06rating\x18\x08 \x01(\x01\x12\x12\n\nrating_low\x18\t \x01(\x01\x12\x13\n\x0brating_high\x18\n \x01(\x01\x12\x31\n\x06\x66\x61ults\x18\x0b \x03(\x0b\x32!.chaodipi.v1.Standing.FaultsEntry\x12\x14\n\x0cthink_p95_ms\x18\x0c \x01(\r\x1a-\n\x0b\x46\x61ultsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\" \n\x10GetLeagueRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"8\n\x11GetLeagueResponse\x12#\n\x06league\x18\x01 \x01(\x0b\x32\x13.chaodipi.v1.League\"M\n\x14ListStandingsRequest\x12\x0e\n\x06parent\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"\x8a\x01\n\x15ListStandingsResponse\x12(\n\tstandings\x18\x01 \x03(\x0b\x32\x15.chaodipi.v1.Standing\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12.\n\nas_of_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xb3\x01\n\rLeagueService\x12J\n\tGetLeague\x12\x1d.chaodipi.v1.GetLeagueRequest\x1a\x1e.chaodipi.v1.GetLeagueResponse\x12V\n\rListStandings\x12!.chaodipi.v1.ListStandingsRequest\x1a\".chaodipi.v1.ListStandingsResponseB4\n\x0b\x63haodipi.v1B\x0bLeagueProtoP\x01Z\x16\x63haodipi/v1;chaodipiv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x63haodipi/v1/league.proto\x12\x0b\x63haodipi.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbc\x06\n\x06League\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12(\n\x05state\x18\x03 \x01(\x0e\x32\x19.chaodipi.v1.League.State\x12*\n\x06\x66ormat\x18\x04 \x01(\x0e\x32\x1a.chaodipi.v1.League.Format\x12\x0f\n\x07ruleset\x18\x05 \x01(\t\x12\x16\n\x0eruleset_digest\x18\x06 \x01(\t\x12#\n\x07\x65ntries\x18\x07 \x03(\x0b\x32\x12.chaodipi.v1.Entry\x12\x1a\n\x12\x62oards_per_pairing\x18\x08 \x01(\r\x12\x11\n\tduplicate\x18\t \x01(\x08\x12\x17\n\x0fmatches_planned\x18\n \x01(\r\x12\x14\n\x0cmatches_done\x18\x0b \x01(\r\x12\x17\n\x0fseed_commitment\x18\x0c \x01(\x0c\x12\x13\n\x0bseed_reveal\x18\r \x01(\x0c\x12/\n\x0b\x63reate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07rank_by\x18\x11 \x01(\t\x12/\n\x06labels\x18\x12 \x03(\x0b\x32\x1f.chaodipi.v1.League.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"}\n\x05State\x12\x15\n\x11STATE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bSTATE_DRAFT\x10\x01\x12\x11\n\rSTATE_RUNNING\x10\x02\x12\x10\n\x0cSTATE_PAUSED\x10\x03\x12\x12\n\x0eSTATE_FINISHED\x10\x04\x12\x13\n\x0fSTATE_CANCELLED\x10\x05\"_\n\x06\x46ormat\x12\x16\n\x12\x46ORMAT_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46ORMAT_ROUND_ROBIN\x10\x01\x12\x10\n\x0c\x46ORMAT_SWISS\x10\x02\x12\x13\n\x0f\x46ORMAT_GAUNTLET\x10\x03\"o\n\x05\x45ntry\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x0b\n\x03\x62ot\x18\x03 \x01(\t\x12\x13\n\x0bpartner_bot\x18\x04 \x01(\t\x12\x11\n\twithdrawn\x18\x05 \x01(\x08\x12\r\n\x05nonce\x18\x06 \x01(\x0c\"@\n\x08\x45stimate\x12\x0c\n\x04mean\x18\x01 \x01(\x01\x12\x17\n\nhalf_width\x18\x02 \x01(\x01H\x00\x88\x01\x01\x42\r\n\x0b_half_width\"\xb8\x03\n\x08Standing\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\r\n\x05\x65ntry\x18\x02 \x01(\t\x12\x0f\n\x07matches\x18\x03 \x01(\r\x12\r\n\x05pairs\x18\x04 \x01(\r\x12\r\n\x05\x64\x65\x61ls\x18\x05 \x01(\r\x12\x16\n\x0escore_per_deal\x18\x06 \x01(\x01\x12\x14\n\x0cscore_stderr\x18\x07 \x01(\x01\x12\x0e\n\x06rating\x18\x08 \x01(\x01\x12\x12\n\nrating_low\x18\t \x01(\x01\x12\x13\n\x0brating_high\x18\n \x01(\x01\x12\x31\n\x06\x66\x61ults\x18\x0b \x03(\x0b\x32!.chaodipi.v1.Standing.FaultsEntry\x12\x14\n\x0cthink_p95_ms\x18\x0c \x01(\r\x12%\n\x06points\x18\r \x01(\x0b\x32\x15.chaodipi.v1.Estimate\x12$\n\x05steps\x18\x0e \x01(\x0b\x32\x15.chaodipi.v1.Estimate\x12\"\n\x03win\x18\x0f \x01(\x0b\x32\x15.chaodipi.v1.Estimate\x12\x10\n\x08\x66orfeits\x18\x10 \x01(\r\x1a-\n\x0b\x46\x61ultsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\" \n\x10GetLeagueRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"8\n\x11GetLeagueResponse\x12#\n\x06league\x18\x01 \x01(\x0b\x32\x13.chaodipi.v1.League\"M\n\x14ListStandingsRequest\x12\x0e\n\x06parent\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"\x8a\x01\n\x15ListStandingsResponse\x12(\n\tstandings\x18\x01 \x03(\x0b\x32\x15.chaodipi.v1.Standing\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12.\n\nas_of_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xb3\x01\n\rLeagueService\x12J\n\tGetLeague\x12\x1d.chaodipi.v1.GetLeagueRequest\x1a\x1e.chaodipi.v1.GetLeagueResponse\x12V\n\rListStandings\x12!.chaodipi.v1.ListStandingsRequest\x1a\".chaodipi.v1.ListStandingsResponseB4\n\x0b\x63haodipi.v1B\x0bLeagueProtoP\x01Z\x16\x63haodipi/v1;chaodipiv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -23,28 +23,34 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'chaodipi.v1.league_pb2', _g
 if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['DESCRIPTOR']._options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\013chaodipi.v1B\013LeagueProtoP\001Z\026chaodipi/v1;chaodipiv1'
+  _globals['_LEAGUE_LABELSENTRY']._options = None
+  _globals['_LEAGUE_LABELSENTRY']._serialized_options = b'8\001'
   _globals['_STANDING_FAULTSENTRY']._options = None
   _globals['_STANDING_FAULTSENTRY']._serialized_options = b'8\001'
   _globals['_LEAGUE']._serialized_start=75
-  _globals['_LEAGUE']._serialized_end=790
-  _globals['_LEAGUE_STATE']._serialized_start=568
-  _globals['_LEAGUE_STATE']._serialized_end=693
-  _globals['_LEAGUE_FORMAT']._serialized_start=695
-  _globals['_LEAGUE_FORMAT']._serialized_end=790
-  _globals['_ENTRY']._serialized_start=792
-  _globals['_ENTRY']._serialized_end=903
-  _globals['_STANDING']._serialized_start=906
-  _globals['_STANDING']._serialized_end=1215
-  _globals['_STANDING_FAULTSENTRY']._serialized_start=1170
-  _globals['_STANDING_FAULTSENTRY']._serialized_end=1215
-  _globals['_GETLEAGUEREQUEST']._serialized_start=1217
-  _globals['_GETLEAGUEREQUEST']._serialized_end=1249
-  _globals['_GETLEAGUERESPONSE']._serialized_start=1251
-  _globals['_GETLEAGUERESPONSE']._serialized_end=1307
-  _globals['_LISTSTANDINGSREQUEST']._serialized_start=1309
-  _globals['_LISTSTANDINGSREQUEST']._serialized_end=1386
-  _globals['_LISTSTANDINGSRESPONSE']._serialized_start=1389
-  _globals['_LISTSTANDINGSRESPONSE']._serialized_end=1527
-  _globals['_LEAGUESERVICE']._serialized_start=1530
-  _globals['_LEAGUESERVICE']._serialized_end=1709
+  _globals['_LEAGUE']._serialized_end=903
+  _globals['_LEAGUE_LABELSENTRY']._serialized_start=634
+  _globals['_LEAGUE_LABELSENTRY']._serialized_end=679
+  _globals['_LEAGUE_STATE']._serialized_start=681
+  _globals['_LEAGUE_STATE']._serialized_end=806
+  _globals['_LEAGUE_FORMAT']._serialized_start=808
+  _globals['_LEAGUE_FORMAT']._serialized_end=903
+  _globals['_ENTRY']._serialized_start=905
+  _globals['_ENTRY']._serialized_end=1016
+  _globals['_ESTIMATE']._serialized_start=1018
+  _globals['_ESTIMATE']._serialized_end=1082
+  _globals['_STANDING']._serialized_start=1085
+  _globals['_STANDING']._serialized_end=1525
+  _globals['_STANDING_FAULTSENTRY']._serialized_start=1480
+  _globals['_STANDING_FAULTSENTRY']._serialized_end=1525
+  _globals['_GETLEAGUEREQUEST']._serialized_start=1527
+  _globals['_GETLEAGUEREQUEST']._serialized_end=1559
+  _globals['_GETLEAGUERESPONSE']._serialized_start=1561
+  _globals['_GETLEAGUERESPONSE']._serialized_end=1617
+  _globals['_LISTSTANDINGSREQUEST']._serialized_start=1619
+  _globals['_LISTSTANDINGSREQUEST']._serialized_end=1696
+  _globals['_LISTSTANDINGSRESPONSE']._serialized_start=1699
+  _globals['_LISTSTANDINGSRESPONSE']._serialized_end=1837
+  _globals['_LEAGUESERVICE']._serialized_start=1840
+  _globals['_LEAGUESERVICE']._serialized_end=2019
 # @@protoc_insertion_point(module_scope)

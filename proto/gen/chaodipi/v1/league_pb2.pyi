@@ -35,8 +35,10 @@ class League(_message.Message):
         STATE_UNSPECIFIED: League._State.ValueType  # 0
         STATE_DRAFT: League._State.ValueType  # 1
         STATE_RUNNING: League._State.ValueType  # 2
+        """Begun, and results are missing; whether it is played just now is not said."""
         STATE_PAUSED: League._State.ValueType  # 3
         STATE_FINISHED: League._State.ValueType  # 4
+        """Every result is in."""
         STATE_CANCELLED: League._State.ValueType  # 5
 
     class State(_State, metaclass=_StateEnumTypeWrapper):
@@ -45,8 +47,10 @@ class League(_message.Message):
     STATE_UNSPECIFIED: League.State.ValueType  # 0
     STATE_DRAFT: League.State.ValueType  # 1
     STATE_RUNNING: League.State.ValueType  # 2
+    """Begun, and results are missing; whether it is played just now is not said."""
     STATE_PAUSED: League.State.ValueType  # 3
     STATE_FINISHED: League.State.ValueType  # 4
+    """Every result is in."""
     STATE_CANCELLED: League.State.ValueType  # 5
 
     class _Format:
@@ -74,6 +78,26 @@ class League(_message.Message):
     FORMAT_GAUNTLET: League.Format.ValueType  # 3
     """The first entry against each of the others."""
 
+    @_typing.final
+    class LabelsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     NAME_FIELD_NUMBER: _builtins.int
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     STATE_FIELD_NUMBER: _builtins.int
@@ -90,6 +114,8 @@ class League(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     START_TIME_FIELD_NUMBER: _builtins.int
     END_TIME_FIELD_NUMBER: _builtins.int
+    RANK_BY_FIELD_NUMBER: _builtins.int
+    LABELS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Resource name, leagues/{id}. Always set."""
     display_name: _builtins.str
@@ -113,7 +139,9 @@ class League(_message.Message):
     seed_commitment: _builtins.bytes
     """32 bytes: SHA256("cdp1/league" followed by the secret seed); empty: the deals are not verifiable."""
     seed_reveal: _builtins.bytes
-    """32 bytes: the seed; empty until the league is over."""
+    """32 bytes: the seed; empty until the league is over, and every other league with the same seed."""
+    rank_by: _builtins.str
+    """What ranks, named before play: "points", "steps" or "win". Always set."""
     @_builtins.property
     def entries(self) -> _containers.RepeatedCompositeFieldContainer[Global___Entry]:
         """Who plays, in the order in which nonces enter the seeds; two or more."""
@@ -124,11 +152,15 @@ class League(_message.Message):
 
     @_builtins.property
     def start_time(self) -> _timestamp_pb2.Timestamp:
-        """When its first match began; absent until then."""
+        """When its first match began; absent until then, and if the host does not keep it."""
 
     @_builtins.property
     def end_time(self) -> _timestamp_pb2.Timestamp:
-        """When it was over; absent until then."""
+        """When its last result was saved; absent until it is over, and where an older host did not keep it."""
+
+    @_builtins.property
+    def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """The organiser's labels; may be empty."""
 
     def __init__(
         self,
@@ -149,10 +181,12 @@ class League(_message.Message):
         create_time: _timestamp_pb2.Timestamp | None = ...,
         start_time: _timestamp_pb2.Timestamp | None = ...,
         end_time: _timestamp_pb2.Timestamp | None = ...,
+        rank_by: _builtins.str = ...,
+        labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "end_time", b"end_time", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["boards_per_pairing", b"boards_per_pairing", "create_time", b"create_time", "display_name", b"display_name", "duplicate", b"duplicate", "end_time", b"end_time", "entries", b"entries", "format", b"format", "matches_done", b"matches_done", "matches_planned", b"matches_planned", "name", b"name", "ruleset", b"ruleset", "ruleset_digest", b"ruleset_digest", "seed_commitment", b"seed_commitment", "seed_reveal", b"seed_reveal", "start_time", b"start_time", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["boards_per_pairing", b"boards_per_pairing", "create_time", b"create_time", "display_name", b"display_name", "duplicate", b"duplicate", "end_time", b"end_time", "entries", b"entries", "format", b"format", "labels", b"labels", "matches_done", b"matches_done", "matches_planned", b"matches_planned", "name", b"name", "rank_by", b"rank_by", "ruleset", b"ruleset", "ruleset_digest", b"ruleset_digest", "seed_commitment", b"seed_commitment", "seed_reveal", b"seed_reveal", "start_time", b"start_time", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -181,7 +215,7 @@ class Entry(_message.Message):
     withdrawn: _builtins.bool
     """True: it plays no more."""
     nonce: _builtins.bytes
-    """The nonce, 0 … 32 bytes; empty until the league is over."""
+    """The nonce, 0 … 32 bytes; empty until the league's seed is revealed."""
     def __init__(
         self,
         *,
@@ -199,6 +233,34 @@ class Entry(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Entry: _TypeAlias = Entry  # noqa: Y015
+
+@_typing.final
+class Estimate(_message.Message):
+    """A mean, and how far it can be trusted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEAN_FIELD_NUMBER: _builtins.int
+    HALF_WIDTH_FIELD_NUMBER: _builtins.int
+    mean: _builtins.float
+    """Mean of a table, from pairs of tables."""
+    half_width: _builtins.float
+    """Half the width of its 95 % interval, by Student's t over pairs; absent: fewer than two pairs."""
+    def __init__(
+        self,
+        *,
+        mean: _builtins.float = ...,
+        half_width: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_half_width", b"_half_width", "half_width", b"half_width"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_half_width", b"_half_width", "half_width", b"half_width", "mean", b"mean"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__half_width: _TypeAlias = _typing.Literal["half_width"]  # noqa: Y015
+    _WhichOneofArgType__half_width: _TypeAlias = _typing.Literal["_half_width", b"_half_width"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__half_width) -> _WhichOneofReturnType__half_width | None: ...
+
+Global___Estimate: _TypeAlias = Estimate  # noqa: Y015
 
 @_typing.final
 class Standing(_message.Message):
@@ -238,8 +300,12 @@ class Standing(_message.Message):
     RATING_HIGH_FIELD_NUMBER: _builtins.int
     FAULTS_FIELD_NUMBER: _builtins.int
     THINK_P95_MS_FIELD_NUMBER: _builtins.int
+    POINTS_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    WIN_FIELD_NUMBER: _builtins.int
+    FORFEITS_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
-    """Place, from 1; equal entries share one."""
+    """Place by League.rank_by, from 1; equal entries share one."""
     entry: _builtins.str
     """The entry, leagues/{id}/entries/{id}. Always set."""
     matches: _builtins.int
@@ -247,22 +313,40 @@ class Standing(_message.Message):
     pairs: _builtins.int
     """Finished pairs of tables, 0 or more; the unit of the error; 0 without duplicate boards."""
     deals: _builtins.int
-    """Finished deals, 0 or more."""
+    """Finished deals, 0 or more; tables that were forfeited or not declared have none."""
     score_per_deal: _builtins.float
-    """Mean score of a deal, in levels, against the opponents met; positive is better."""
+    """Mean margin of a table in level steps against the opponents met, steps.mean; positive is better. A forfeit counts
+    as a sweep, a table without a declaration as 0.
+    """
     score_stderr: _builtins.float
-    """Standard error of it, in levels; 0: too few results to say."""
+    """Standard error of it, from pairs; 0: too few results to say."""
     rating: _builtins.float
-    """Rating, in the unit that the league's page names; 0 is the field's mean."""
+    """Rating, in the unit that the league's page names; 0 is the field's mean. A host that keeps no ratings says 0 here
+    and at both ends of the interval.
+    """
     rating_low: _builtins.float
     """Lower end of the rating's 95 % interval, same unit."""
     rating_high: _builtins.float
     """Upper end of the rating's 95 % interval, same unit."""
     think_p95_ms: _builtins.int
-    """95th percentile of the time charged for a decision, in milliseconds."""
+    """95th percentile of the time from a request to its answer, in milliseconds; 0: no answer yet."""
+    forfeits: _builtins.int
+    """Tables that it forfeited, 0 or more."""
     @_builtins.property
     def faults(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """Faults by kind (the name without FAULT_, such as TIMEOUT); kinds with none are left out."""
+
+    @_builtins.property
+    def points(self) -> Global___Estimate:
+        """Margin of a table in card points. Always set."""
+
+    @_builtins.property
+    def steps(self) -> Global___Estimate:
+        """Margin of a table in level steps. Always set."""
+
+    @_builtins.property
+    def win(self) -> Global___Estimate:
+        """Margin of a table in tables won: 1, 0 or -1 each. Always set."""
 
     def __init__(
         self,
@@ -279,10 +363,14 @@ class Standing(_message.Message):
         rating_high: _builtins.float = ...,
         faults: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
         think_p95_ms: _builtins.int = ...,
+        points: Global___Estimate | None = ...,
+        steps: Global___Estimate | None = ...,
+        win: Global___Estimate | None = ...,
+        forfeits: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["points", b"points", "steps", b"steps", "win", b"win"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deals", b"deals", "entry", b"entry", "faults", b"faults", "matches", b"matches", "pairs", b"pairs", "rank", b"rank", "rating", b"rating", "rating_high", b"rating_high", "rating_low", b"rating_low", "score_per_deal", b"score_per_deal", "score_stderr", b"score_stderr", "think_p95_ms", b"think_p95_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deals", b"deals", "entry", b"entry", "faults", b"faults", "forfeits", b"forfeits", "matches", b"matches", "pairs", b"pairs", "points", b"points", "rank", b"rank", "rating", b"rating", "rating_high", b"rating_high", "rating_low", b"rating_low", "score_per_deal", b"score_per_deal", "score_stderr", b"score_stderr", "steps", b"steps", "think_p95_ms", b"think_p95_ms", "win", b"win"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -348,7 +436,9 @@ class ListStandingsRequest(_message.Message):
     page_size: _builtins.int
     """Most standings in the answer, 1 … 1000; 0: the host chooses."""
     page_token: _builtins.str
-    """next_page_token of the answer before; empty: the first page."""
+    """next_page_token of the answer before; empty: the first page. Anything else is INVALID_ARGUMENT /
+    PAGE_TOKEN_INVALID.
+    """
     def __init__(
         self,
         *,

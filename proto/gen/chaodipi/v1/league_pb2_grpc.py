@@ -6,7 +6,7 @@ from chaodipi.v1 import league_pb2 as chaodipi_dot_v1_dot_league__pb2
 
 
 class LeagueServiceStub(object):
-    """Reads leagues. Needs scope "leagues.read".
+    """Reads leagues. Needs scope "leagues.read". A result counts here when every table of its board is over.
     """
 
     def __init__(self, channel):
@@ -28,7 +28,7 @@ class LeagueServiceStub(object):
 
 
 class LeagueServiceServicer(object):
-    """Reads leagues. Needs scope "leagues.read".
+    """Reads leagues. Needs scope "leagues.read". A result counts here when every table of its board is over.
     """
 
     def GetLeague(self, request, context):
@@ -39,7 +39,7 @@ class LeagueServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListStandings(self, request, context):
-        """Lists a league's standings, the best first.
+        """Lists a league's standings, the best first. NOT_FOUND / LEAGUE_NOT_FOUND if there is no such league.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -66,7 +66,7 @@ def add_LeagueServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class LeagueService(object):
-    """Reads leagues. Needs scope "leagues.read".
+    """Reads leagues. Needs scope "leagues.read". A result counts here when every table of its board is over.
     """
 
     @staticmethod

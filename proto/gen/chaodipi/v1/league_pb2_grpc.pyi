@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class LeagueServiceStub:
-    """Reads leagues. Needs scope "leagues.read"."""
+    """Reads leagues. Needs scope "leagues.read". A result counts here when every table of its board is over."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -36,20 +36,20 @@ class LeagueServiceStub:
     GetLeague: _grpc.UnaryUnaryMultiCallable[_league_pb2.GetLeagueRequest, _league_pb2.GetLeagueResponse]
     """Reads one league. NOT_FOUND / LEAGUE_NOT_FOUND if there is none."""
     ListStandings: _grpc.UnaryUnaryMultiCallable[_league_pb2.ListStandingsRequest, _league_pb2.ListStandingsResponse]
-    """Lists a league's standings, the best first."""
+    """Lists a league's standings, the best first. NOT_FOUND / LEAGUE_NOT_FOUND if there is no such league."""
 
 @_typing.type_check_only
 class LeagueServiceAsyncStub(LeagueServiceStub):
-    """Reads leagues. Needs scope "leagues.read"."""
+    """Reads leagues. Needs scope "leagues.read". A result counts here when every table of its board is over."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetLeague: _aio.UnaryUnaryMultiCallable[_league_pb2.GetLeagueRequest, _league_pb2.GetLeagueResponse]  # type: ignore[assignment]
     """Reads one league. NOT_FOUND / LEAGUE_NOT_FOUND if there is none."""
     ListStandings: _aio.UnaryUnaryMultiCallable[_league_pb2.ListStandingsRequest, _league_pb2.ListStandingsResponse]  # type: ignore[assignment]
-    """Lists a league's standings, the best first."""
+    """Lists a league's standings, the best first. NOT_FOUND / LEAGUE_NOT_FOUND if there is no such league."""
 
 class LeagueServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Reads leagues. Needs scope "leagues.read"."""
+    """Reads leagues. Needs scope "leagues.read". A result counts here when every table of its board is over."""
 
     @_abc_1.abstractmethod
     def GetLeague(
@@ -65,6 +65,6 @@ class LeagueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _league_pb2.ListStandingsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_league_pb2.ListStandingsResponse, _abc.Awaitable[_league_pb2.ListStandingsResponse]]:
-        """Lists a league's standings, the best first."""
+        """Lists a league's standings, the best first. NOT_FOUND / LEAGUE_NOT_FOUND if there is no such league."""
 
 def add_LeagueServiceServicer_to_server(servicer: LeagueServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

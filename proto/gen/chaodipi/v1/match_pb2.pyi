@@ -61,7 +61,7 @@ class Match(_message.Message):
         DESCRIPTOR: _descriptor.EnumDescriptor
         STATE_UNSPECIFIED: Match._State.ValueType  # 0
         STATE_PENDING: Match._State.ValueType  # 1
-        """Planned; not every seat has a bot."""
+        """Planned; no seat has been assigned, or nobody plays its league now."""
         STATE_WAITING_READY: Match._State.ValueType  # 2
         """Assigned; waits for SeatReady."""
         STATE_RUNNING: Match._State.ValueType  # 3
@@ -75,7 +75,7 @@ class Match(_message.Message):
 
     STATE_UNSPECIFIED: Match.State.ValueType  # 0
     STATE_PENDING: Match.State.ValueType  # 1
-    """Planned; not every seat has a bot."""
+    """Planned; no seat has been assigned, or nobody plays its league now."""
     STATE_WAITING_READY: Match.State.ValueType  # 2
     """Assigned; waits for SeatReady."""
     STATE_RUNNING: Match.State.ValueType  # 3
@@ -144,7 +144,7 @@ class Match(_message.Message):
     name: _builtins.str
     """Resource name, matches/{id}. Always set."""
     state: Global___Match.State.ValueType
-    """Where it stands. Always set."""
+    """Where it stands, as far as that is no secret: STATE_RUNNING until its result may be told. Always set."""
     ruleset: _builtins.str
     """Name of the ruleset, rulesets/{id}. Always set."""
     ruleset_digest: _builtins.str
@@ -152,11 +152,11 @@ class Match(_message.Message):
     max_deals: _builtins.int
     """Most deals to play; 0: until the ruleset ends the match."""
     league: _builtins.str
-    """The league that it belongs to, leagues/{id}; empty: none."""
+    """The league that it belongs to, leagues/{id}; empty: none, or in SeatAssigned."""
     seed_commitment: _builtins.bytes
     """32 bytes: SHA256("cdp1/league" followed by the secret seed); empty: the deals are not verifiable."""
     seed_reveal: _builtins.bytes
-    """32 bytes: the seed; empty until the league, or a match without one, is over."""
+    """32 bytes: the seed; empty until the league, or a match without one, is over, and every league with the same seed."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___Seating]:
         """Who sits where, SEAT_0 first. Always four."""
@@ -171,23 +171,23 @@ class Match(_message.Message):
 
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """The organiser's labels; may be empty."""
+        """The organiser's labels, those of its league; may be empty."""
 
     @_builtins.property
     def result(self) -> Global___MatchResult:
-        """The result; absent until the match is over."""
+        """The result; absent until every table of the match's boards is over, and where an older host did not keep it."""
 
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
-        """When it was planned. Always set."""
+        """When it was planned; absent in SeatAssigned."""
 
     @_builtins.property
     def start_time(self) -> _timestamp_pb2.Timestamp:
-        """When its first deal began; absent until then."""
+        """When its first deal began; absent until then, and if the host does not keep it."""
 
     @_builtins.property
     def end_time(self) -> _timestamp_pb2.Timestamp:
-        """When it was over; absent until then."""
+        """When its result was saved, which is when all tables of its boards were over; absent like the result."""
 
     @_builtins.property
     def ruleset_values(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
@@ -240,9 +240,9 @@ class Seating(_message.Message):
     builtin: _builtins.str
     """A bot inside the host, by its name; present only for one."""
     bot_version: _builtins.str
-    """Hello.bot_version of the bot that plays; empty: not said."""
+    """Hello.bot_version of the bot that plays; empty: not said, or not kept."""
     entry: _builtins.str
-    """The entry that the seat plays for, leagues/{id}/entries/{id}; empty outside a league."""
+    """The entry that the seat plays for, leagues/{id}/entries/{id}; empty outside a league and in SeatAssigned."""
     def __init__(
         self,
         *,
@@ -646,13 +646,15 @@ class ListMatchesRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     league: _builtins.str
-    """Only those of this league, leagues/{id}; empty: all."""
+    """Only those of this league, leagues/{id}; empty: all. NOT_FOUND / LEAGUE_NOT_FOUND if there is none."""
     bot: _builtins.str
     """Only those in which this bot sits, bots/{id}; empty: all."""
     page_size: _builtins.int
-    """Most matches in the answer, 1 … 1000; 0: the host chooses."""
+    """Most matches in the answer, 1 … 1000; 0: the host chooses. There may be fewer: only next_page_token says the end."""
     page_token: _builtins.str
-    """next_page_token of the answer before, with the same filters; empty: the first page."""
+    """next_page_token of the answer before, with the same filters; empty: the first page. Anything else is
+    INVALID_ARGUMENT / PAGE_TOKEN_INVALID.
+    """
     @_builtins.property
     def states(self) -> _containers.RepeatedScalarFieldContainer[Global___Match.State.ValueType]:
         """Only those in one of these states; empty: all."""

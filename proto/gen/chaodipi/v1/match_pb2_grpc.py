@@ -6,7 +6,9 @@ from chaodipi.v1 import match_pb2 as chaodipi_dot_v1_dot_match__pb2
 
 
 class MatchServiceStub(object):
-    """Reads matches. Needs scope "matches.read". What is secret in a running match is left out of every answer.
+    """Reads matches. Needs scope "matches.read". A match here is a table of a league of the host; others are not kept.
+    What is secret is left out of every answer: of a table that is over nothing is told before every table of its
+    board is over, wherever the board is played, because its result says something of the cards of the others.
     """
 
     def __init__(self, channel):
@@ -33,7 +35,9 @@ class MatchServiceStub(object):
 
 
 class MatchServiceServicer(object):
-    """Reads matches. Needs scope "matches.read". What is secret in a running match is left out of every answer.
+    """Reads matches. Needs scope "matches.read". A match here is a table of a league of the host; others are not kept.
+    What is secret is left out of every answer: of a table that is over nothing is told before every table of its
+    board is over, wherever the board is played, because its result says something of the cards of the others.
     """
 
     def GetMatch(self, request, context):
@@ -44,14 +48,16 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListMatches(self, request, context):
-        """Lists matches, the newest first.
+        """Lists matches, planned ones too: the newest league first, and in it the match that was planned last first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetReplay(self, request, context):
-        """Streams a finished match's record. FAILED_PRECONDITION / DEALS_STILL_SECRET while a table of one of its boards is open.
+        """Streams a finished match's record. FAILED_PRECONDITION / DEALS_STILL_SECRET while a table of one of its boards is
+        open or will be played again; NOT_FOUND / MATCH_NOT_FOUND if there is no such match; DATA_LOSS / RECORD_DAMAGED if
+        the host has the record no more as it was saved.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -83,7 +89,9 @@ def add_MatchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class MatchService(object):
-    """Reads matches. Needs scope "matches.read". What is secret in a running match is left out of every answer.
+    """Reads matches. Needs scope "matches.read". A match here is a table of a league of the host; others are not kept.
+    What is secret is left out of every answer: of a table that is over nothing is told before every table of its
+    board is over, wherever the board is played, because its result says something of the cards of the others.
     """
 
     @staticmethod

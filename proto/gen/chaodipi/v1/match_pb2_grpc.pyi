@@ -27,7 +27,10 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class MatchServiceStub:
-    """Reads matches. Needs scope "matches.read". What is secret in a running match is left out of every answer."""
+    """Reads matches. Needs scope "matches.read". A match here is a table of a league of the host; others are not kept.
+    What is secret is left out of every answer: of a table that is over nothing is told before every table of its
+    board is over, wherever the board is played, because its result says something of the cards of the others.
+    """
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -36,24 +39,36 @@ class MatchServiceStub:
     GetMatch: _grpc.UnaryUnaryMultiCallable[_match_pb2.GetMatchRequest, _match_pb2.GetMatchResponse]
     """Reads one match. NOT_FOUND / MATCH_NOT_FOUND if there is none."""
     ListMatches: _grpc.UnaryUnaryMultiCallable[_match_pb2.ListMatchesRequest, _match_pb2.ListMatchesResponse]
-    """Lists matches, the newest first."""
+    """Lists matches, planned ones too: the newest league first, and in it the match that was planned last first."""
     GetReplay: _grpc.UnaryStreamMultiCallable[_match_pb2.GetReplayRequest, _match_pb2.GetReplayResponse]
-    """Streams a finished match's record. FAILED_PRECONDITION / DEALS_STILL_SECRET while a table of one of its boards is open."""
+    """Streams a finished match's record. FAILED_PRECONDITION / DEALS_STILL_SECRET while a table of one of its boards is
+    open or will be played again; NOT_FOUND / MATCH_NOT_FOUND if there is no such match; DATA_LOSS / RECORD_DAMAGED if
+    the host has the record no more as it was saved.
+    """
 
 @_typing.type_check_only
 class MatchServiceAsyncStub(MatchServiceStub):
-    """Reads matches. Needs scope "matches.read". What is secret in a running match is left out of every answer."""
+    """Reads matches. Needs scope "matches.read". A match here is a table of a league of the host; others are not kept.
+    What is secret is left out of every answer: of a table that is over nothing is told before every table of its
+    board is over, wherever the board is played, because its result says something of the cards of the others.
+    """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetMatch: _aio.UnaryUnaryMultiCallable[_match_pb2.GetMatchRequest, _match_pb2.GetMatchResponse]  # type: ignore[assignment]
     """Reads one match. NOT_FOUND / MATCH_NOT_FOUND if there is none."""
     ListMatches: _aio.UnaryUnaryMultiCallable[_match_pb2.ListMatchesRequest, _match_pb2.ListMatchesResponse]  # type: ignore[assignment]
-    """Lists matches, the newest first."""
+    """Lists matches, planned ones too: the newest league first, and in it the match that was planned last first."""
     GetReplay: _aio.UnaryStreamMultiCallable[_match_pb2.GetReplayRequest, _match_pb2.GetReplayResponse]  # type: ignore[assignment]
-    """Streams a finished match's record. FAILED_PRECONDITION / DEALS_STILL_SECRET while a table of one of its boards is open."""
+    """Streams a finished match's record. FAILED_PRECONDITION / DEALS_STILL_SECRET while a table of one of its boards is
+    open or will be played again; NOT_FOUND / MATCH_NOT_FOUND if there is no such match; DATA_LOSS / RECORD_DAMAGED if
+    the host has the record no more as it was saved.
+    """
 
 class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Reads matches. Needs scope "matches.read". What is secret in a running match is left out of every answer."""
+    """Reads matches. Needs scope "matches.read". A match here is a table of a league of the host; others are not kept.
+    What is secret is left out of every answer: of a table that is over nothing is told before every table of its
+    board is over, wherever the board is played, because its result says something of the cards of the others.
+    """
 
     @_abc_1.abstractmethod
     def GetMatch(
@@ -69,7 +84,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_pb2.ListMatchesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_match_pb2.ListMatchesResponse, _abc.Awaitable[_match_pb2.ListMatchesResponse]]:
-        """Lists matches, the newest first."""
+        """Lists matches, planned ones too: the newest league first, and in it the match that was planned last first."""
 
     @_abc_1.abstractmethod
     def GetReplay(
@@ -77,6 +92,9 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_pb2.GetReplayRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_match_pb2.GetReplayResponse], _abc.AsyncIterator[_match_pb2.GetReplayResponse]]:
-        """Streams a finished match's record. FAILED_PRECONDITION / DEALS_STILL_SECRET while a table of one of its boards is open."""
+        """Streams a finished match's record. FAILED_PRECONDITION / DEALS_STILL_SECRET while a table of one of its boards is
+        open or will be played again; NOT_FOUND / MATCH_NOT_FOUND if there is no such match; DATA_LOSS / RECORD_DAMAGED if
+        the host has the record no more as it was saved.
+        """
 
 def add_MatchServiceServicer_to_server(servicer: MatchServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

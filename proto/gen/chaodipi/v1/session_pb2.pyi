@@ -752,7 +752,7 @@ class SeatAssigned(_message.Message):
     """Sent as metadata `chaodipi-ticket` when opening the session at address; empty exactly if address is."""
     @_builtins.property
     def match(self) -> _match_pb2.Match:
-        """The match, redacted as GetMatch is. Always set."""
+        """The match, redacted as GetMatch is; of its league, entries, times and seed only GetMatch tells. Always set."""
 
     def __init__(
         self,

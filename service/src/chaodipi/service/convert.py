@@ -4,11 +4,10 @@ Cards, seats, actions and events are converted there, once for both ends.
 """
 
 import json
-import statistics
 from typing import Any
 
 from chaodipi.engine.actions import Pass
-from chaodipi.engine.cards import SEATS, Seat, Side
+from chaodipi.engine.cards import SEATS, Side
 from chaodipi.engine.ruleset import Ruleset, is_preset
 from chaodipi.sdk.wire import (
     action_to_wire,
@@ -41,7 +40,8 @@ from chaodipi.service.match.messages import (
     Verdict,
     VerdictStatus,
 )
-from chaodipi.service.match.table import TableResult, TableSpec, TimeControl
+from chaodipi.service.match.summary import TableSummary
+from chaodipi.service.match.table import TableSpec, TimeControl
 from chaodipi.v1 import cards_pb2, match_pb2, rules_pb2, seat_pb2, session_pb2
 from google.protobuf.duration_pb2 import Duration
 
@@ -63,7 +63,7 @@ def outgoing_to_wire(message: Outgoing) -> session_pb2.ServerMessage:
         case SeatMessage(message=Verdict() as verdict):
             return session_pb2.ServerMessage(answer_result=_verdict(message.channel, verdict))
         case SeatMessage(message=Ended() as ended):
-            result = match_result_to_wire(ended.result, laps=message.spec.ruleset.laps > 1)
+            result = match_result_to_wire(TableSummary.of(ended.result), laps=message.spec.ruleset.laps > 1)
             return session_pb2.ServerMessage(seat_ended=session_pb2.SeatEnded(channel=message.channel, result=result))
         case Unplaced(channel=channel, decision=decision):
             stale: Any = int(VerdictStatus.STALE)
@@ -230,7 +230,7 @@ def match_to_wire(spec: TableSpec, *, resumed: bool = False) -> match_pb2.Match:
     )
 
 
-def match_result_to_wire(result: TableResult, *, laps: bool = False) -> match_pb2.MatchResult:
+def match_result_to_wire(result: TableSummary, *, laps: bool = False) -> match_pb2.MatchResult:
     """What became of a table: one deal, or none. *laps*: its ruleset has laps."""
     reasons = {"forfeit": 2, "host_fault": 4}
     reason: Any = reasons.get(result.how, 1)
@@ -259,21 +259,15 @@ def match_result_to_wire(result: TableResult, *, laps: bool = False) -> match_pb
     if result.forfeiting_side is not None:
         out.winner = side_to_wire(result.forfeiting_side.other)
         out.forfeiting_seat = seat_to_wire(result.forfeiting_seat)
-    for seat in SEATS:
-        out.seats.append(_stats(result, seat))
+    for seat, own in zip(SEATS, result.seats, strict=True):
+        out.seats.add(
+            seat=seat_to_wire(seat),
+            decisions=own.decisions,
+            faults={kind.upper(): count for kind, count in own.faults.items()},
+            think_p50_ms=own.think_p50_ms,
+            think_max_ms=own.think_max_ms,
+        )
     return out
-
-
-def _stats(result: TableResult, seat: Seat) -> match_pb2.SeatStats:
-    own = [record for record in result.decisions if record.seat == seat]
-    times = [record.think_ms for record in own if not record.by_host]
-    return match_pb2.SeatStats(
-        seat=seat_to_wire(seat),
-        decisions=len(own),
-        faults={kind.upper(): count for kind, count in result.faults.get(seat, {}).items()},
-        think_p50_ms=int(statistics.median(times)) if times else 0,
-        think_max_ms=max(times, default=0),
-    )
 
 
 def ruleset_to_wire(ruleset: Ruleset) -> rules_pb2.Ruleset:

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Protocol
 
 import structlog
-from chaodipi.service.host.identity import Grant
+from chaodipi.service.host.identity import ADMIN, READING, Grant
 from chaodipi.service.store import Store, StoreError, TokenRow
 
 __all__ = ["Admission", "grant_of"]
@@ -28,25 +29,39 @@ def grant_of(token: TokenRow) -> Grant:
     )
 
 
+def _reading(scopes: frozenset[str]) -> frozenset[str]:
+    """What of *scopes* only reads."""
+    return READING if ADMIN in scopes else scopes & READING
+
+
 class Admission:
     """
     The tokens of *store*, for a host.
 
     Args:
         wanted: Which bots to let in.
+        others_read: Let in the others' tokens too, but to read only, as far as their scopes go.
     """
 
-    def __init__(self, store: Store, wanted: Callable[[str], bool] = lambda _bot: True) -> None:
+    def __init__(
+        self, store: Store, wanted: Callable[[str], bool] = lambda _bot: True, *, others_read: bool = False
+    ) -> None:
         self._store = store
         self._wanted = wanted
+        self._others_read = others_read
         self.bots: set[str] = set()
         """Names of all bots that ever had a token here."""
 
     def grants(self) -> list[Grant]:
         """What the store says now; StoreError if it cannot."""
-        tokens = [token for token in self._store.bots.tokens() if self._wanted(token.bot)]
+        given = self._store.bots.tokens()
+        tokens = [token for token in given if self._wanted(token.bot)]
         self.bots |= {token.bot for token in tokens}
-        return [grant_of(token) for token in tokens]
+        grants = [grant_of(token) for token in tokens]
+        if self._others_read:
+            others = [grant_of(token) for token in given if not self._wanted(token.bot)]
+            grants += [replace(grant, scopes=scopes) for grant in others if (scopes := _reading(grant.scopes))]
+        return grants
 
     async def follow(self, host: _Host, added: Callable[[str], None] = lambda _bot: None) -> None:
         """

@@ -15,6 +15,7 @@ from chaodipi.service.metrics import Metrics, serve_metrics
 
 if TYPE_CHECKING:
     from chaodipi.service.rpc.tls import TlsFiles
+    from chaodipi.service.store.archive import Archive
 
 __all__ = ["Hosted", "OpenHost", "beside", "failing_with", "open_host", "tls_files", "unless"]
 
@@ -50,6 +51,8 @@ class OpenHost(Protocol):
 
     def give_up(self, bot: str) -> None: ...
 
+    def has_started(self, table_id: str) -> bool: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
@@ -79,6 +82,7 @@ async def open_host(
     *,
     metrics_port: int | None = None,
     launching: bool = False,
+    archive: "Archive | None" = None,
 ) -> AsyncIterator[Hosted]:
     """
     A host that lets in bots by their tokens; stopped on the way out.
@@ -88,6 +92,7 @@ async def open_host(
         metrics_port: 0: a free one; None: no metrics.
         launching: Bots will be launched here. With TLS they get a port of their own on this machine, in the clear, so
             that they need no certificate.
+        archive: What matches, leagues and owners of bots are read from.
 
     Raises:
         HostError: a port is in use, TLS cannot be had, or is missing where other machines can connect.
@@ -117,7 +122,7 @@ async def open_host(
         metrics_url = f"http://{metrics_host}:{found}/metrics"
     try:
         reflect = only_here if config.reflection is None else config.reflection
-        server, ports = await serve_at(host, listeners, reflect=reflect)
+        server, ports = await serve_at(host, listeners, reflect=reflect, archive=archive)
         name = listen.rpartition(":")[0]
         local = f"{_ANYWHERE.get(name, name)}:{ports[0]}" if len(ports) == 1 else f"127.0.0.1:{ports[1]}"
         try:

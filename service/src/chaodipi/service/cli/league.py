@@ -16,14 +16,17 @@ from chaodipi.service.cli.screen import print_drained, print_missing, print_stan
 from chaodipi.service.cli.signals import Ending, StopSignals
 from chaodipi.service.config import ServerConfig
 from chaodipi.service.host.identity import Grant, new_token
+from chaodipi.service.host.progress import Progress
 from chaodipi.service.launch import Launcher
 from chaodipi.service.logs import logs_in
 from chaodipi.service.scheduler.league import MissingPair, PlayedPair, SaveFailedError, results_json
 from chaodipi.service.scheduler.league_file import LeagueFile, load_league
+from chaodipi.service.scheduler.plan_json import plan_to_json
 from chaodipi.service.scheduler.schedule import Plan
 from chaodipi.service.scheduler.standings import PairOutcome, standings
 from chaodipi.service.scheduler.timing import decision_times
 from chaodipi.service.store import LeagueRow, Store, StoreError
+from chaodipi.service.store.archive import Archive
 from chaodipi.service.store.rows import rows_of
 from chaodipi.service.store.store import Writer
 from rich.console import Console
@@ -58,6 +61,7 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
             )
         )
         plan = _plan(league, Secrets(row.seed, row.nonces or ()))
+        store.keep_plan(league.name, plan_to_json(plan, league.labels))
         done = store.outcomes(league.name)
         console.print(f"league {league.name}: {plan.pair_count} pairs of tables, {len(done)} done")
         console.print(f"seed commitment {plan.secrets.commitment.hex()}", soft_wrap=True)
@@ -67,8 +71,9 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
             with (
                 logs_in(folder / "host.log", append=True),
                 Launcher(folder / "bots", limits=league.limits, restarts=league.restarts) as launcher,
+                Archive(store) as archive,
             ):
-                played = asyncio.run(_play(console, league, plan, store, launcher, folder, done, config))
+                played = asyncio.run(_play(console, league, plan, store, launcher, folder, done, config, archive))
         if played.ending == Ending.STOPPED:
             return played
         outcomes, missing = played.outcomes, played.missing
@@ -102,19 +107,23 @@ async def _play(
     folder: Path,
     done: dict[int, PairOutcome],
     config: ServerConfig,
+    archive: Archive,
 ) -> Played:
     playing = {name for entry in league.entries for name in entry.bots}
     launched = {bot.name: new_token() for bot in league.bots if bot.command is not None}
-    admission = Admission(store, lambda name: name in playing and name not in launched)
+    admission = Admission(store, lambda name: name in playing and name not in launched, others_read=True)
     grants = admission.grants() + [Grant.of(name, token) for name, token in launched.items()]
     async with (
         StopSignals() as signals,
-        hosting.open_host(grants, config, metrics_port=config.metrics_port, launching=bool(launched)) as hosted,
+        hosting.open_host(
+            grants, config, metrics_port=config.metrics_port, launching=bool(launched), archive=archive
+        ) as hosted,
         Writer(store, hosted.metrics.stored) as writer,
         hosting.beside(admission.follow(hosted.host)),
     ):
         console.print(f"bots at {hosted.server}, metrics at {hosted.metrics_url}", soft_wrap=True)
         console.print(hosted.security, highlight=False)
+        progress = archive.playing[league.name] = Progress(hosted.host)
         for bot in league.bots:
             if bot.command is not None and bot.name in playing:
                 launcher.start(bot.name, bot.command, hosted.local, launched[bot.name])
@@ -138,6 +147,7 @@ async def _play(
             save=save,
             tables_in_flight=league.tables_in_flight,
             wait_s=BOT_START_S if len(launched) == len(league.bots) else 600.0,
+            tables=progress,
         )
 
 

@@ -12,6 +12,7 @@ from chaodipi.service.host.errors import HostError
 from chaodipi.service.launch import BotEnd, Launcher
 from chaodipi.service.match.table import TableResult, TableSpec
 from chaodipi.service.scheduler.league import MissingPair, PlayedPair, play_league
+from chaodipi.service.scheduler.run import TableHost
 from chaodipi.service.scheduler.schedule import Plan
 from chaodipi.service.scheduler.standings import PairOutcome
 from rich.console import Console
@@ -35,14 +36,15 @@ class Played:
 
 
 class _Draining:
-    """A host for the scheduler: a table that is not begun because the host drains is one without a score."""
+    """What the scheduler plays at: a table that is not begun because the host drains is one without a score."""
 
-    def __init__(self, host: hosting.OpenHost) -> None:
+    def __init__(self, host: hosting.OpenHost, tables: TableHost) -> None:
         self._host = host
+        self._tables = tables
 
     async def play_table(self, spec: TableSpec) -> TableResult:
         try:
-            return await self._host.play_table(spec)
+            return await self._tables.play_table(spec)
         except HostError as error:
             if not self._host.draining:
                 raise
@@ -67,9 +69,11 @@ async def play_plan(
     save: Callable[[PlayedPair], Awaitable[None]] = _nothing,
     tables_in_flight: int = 16,
     wait_s: float = BOT_START_S,
+    tables: TableHost | None = None,
 ) -> Played:
     """
     Play *plan* to its end, or until *signals* say to stop: what has come of it so far, pairs of *done* included.
+    Tables are played by *tables*, by default the host itself.
 
     A launched bot that ends before all are there is a mistake of its owner: BotExitedError. Later it is started again,
     a bounded number of times, and its seats are played by the fault policy while it is away.
@@ -105,7 +109,7 @@ async def play_plan(
             progress.begin()
             league = play_league(
                 plan,
-                _Draining(host),
+                _Draining(host, tables or host),
                 records,
                 done=done,
                 save=save,

@@ -21,6 +21,7 @@ from chaodipi.service.match.clock import TimeControl, TimeControlError
 from chaodipi.service.scheduler.run import outcome_of
 from chaodipi.service.scheduler.schedule import Entry, Plan, round_robin
 from chaodipi.service.store import Store
+from chaodipi.service.store.archive import Archive
 from rich.console import Console
 
 __all__ = ["serve"]
@@ -38,8 +39,12 @@ def serve(console: Console, config: ServerConfig, house: str | None) -> bool:
     clock = _clock(config, ruleset)
     store_path = Path(config.store)
     configure_logs(config.log_level)
-    with Store.beside(store_path) as store, Launcher(store_path.parent / "house") as launcher:
-        return asyncio.run(_serve(console, config, ruleset, clock, store, launcher))
+    with (
+        Store.beside(store_path) as store,
+        Archive(store) as archive,
+        Launcher(store_path.parent / "house") as launcher,
+    ):
+        return asyncio.run(_serve(console, config, ruleset, clock, store, launcher, archive))
 
 
 def _clock(config: ServerConfig, ruleset: Ruleset | None) -> TimeControl:
@@ -57,6 +62,7 @@ async def _serve(
     clock: TimeControl,
     store: Store,
     launcher: Launcher,
+    archive: Archive,
 ) -> bool:
     tokens = {f"house.{name}": new_token() for name in BASELINES} if ruleset else {}
     admission = Admission(store, lambda name: name not in tokens)
@@ -65,7 +71,11 @@ async def _serve(
         # Before anybody hears that the host is there, so that its first signal already drains.
         StopSignals() as signals,
         hosting.open_host(
-            grants, config, metrics_port=config.metrics_port or None, launching=ruleset is not None
+            grants,
+            config,
+            metrics_port=config.metrics_port or None,
+            launching=ruleset is not None,
+            archive=archive,
         ) as hosted,
     ):
         host = hosted.host

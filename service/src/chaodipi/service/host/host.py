@@ -122,6 +122,19 @@ class Host:
         """Open sessions by bot, bots without one too."""
         return {name: len(self._sessions.get(name, ())) for name in self._tokens.names}
 
+    def bot_versions(self) -> dict[str, str]:
+        """What the newest open session of each bot says its version is."""
+        return {name: sessions[-1].greeting.bot_version for name, sessions in self._sessions.items() if sessions}
+
+    def wall_clock(self) -> float:
+        """Unix seconds, as tokens are judged by."""
+        return self._wall_clock()
+
+    def has_started(self, table_id: str) -> bool:
+        """Whether the deal of a table that is being played has begun."""
+        runner = self._runners.get(table_id)
+        return runner is not None and runner.started
+
     @property
     def most_tables(self) -> int:
         """Seats that a token may hold at the same time."""

@@ -11,14 +11,32 @@ from dataclasses import dataclass
 
 from chaodipi.service.host.errors import SessionRefused
 
-__all__ = ["PLAY", "SCOPES", "Grant", "Principal", "Tokens", "hash_token", "new_token", "token_id"]
+__all__ = [
+    "ADMIN",
+    "PLAY",
+    "READING",
+    "READ_LEAGUES",
+    "READ_MATCHES",
+    "SCOPES",
+    "Grant",
+    "Principal",
+    "Tokens",
+    "hash_token",
+    "new_token",
+    "token_id",
+]
 
 PLAY = "play"
+READ_MATCHES = "matches.read"
+READ_LEAGUES = "leagues.read"
+ADMIN = "admin"
+READING = frozenset({READ_MATCHES, READ_LEAGUES})
+"""Scopes that change nothing."""
 SCOPES: dict[str, str] = {
     PLAY: "open sessions and play in the bot's name",
-    "matches.read": "read matches and records",
-    "leagues.read": "read leagues and standings",
-    "admin": "everything, bots and tokens too",
+    READ_MATCHES: "read matches and records",
+    READ_LEAGUES: "read leagues and standings",
+    ADMIN: "everything, bots and tokens too",
 }
 """Every scope and what it allows; a token without scopes may ask about rules and itself."""
 
@@ -102,7 +120,7 @@ class Principal:
         Raises:
             SessionRefused: SCOPE_MISSING; the caller's mistake.
         """
-        if scope and scope not in self.scopes and "admin" not in self.scopes:
+        if scope and scope not in self.scopes and ADMIN not in self.scopes:
             text = f"the token lacks scope {scope!r}"
             raise SessionRefused(7, "SCOPE_MISSING", text, {"scope": scope})
 

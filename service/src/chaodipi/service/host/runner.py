@@ -67,6 +67,11 @@ class TableRunner:
         self._machine = TableMachine(spec, now_ms())
         self._arm()
 
+    @property
+    def started(self) -> bool:
+        """Whether the deal has begun."""
+        return self._machine.started
+
     # ---- seats
 
     def seat(self, sessions: Iterable[Session | None], absent: Container[str] = ()) -> None:

@@ -15,7 +15,7 @@ import grpc
 import structlog
 from chaodipi.service.host.errors import SessionRefused
 from chaodipi.service.host.host import Host
-from chaodipi.service.host.identity import PLAY, Principal
+from chaodipi.service.host.identity import PLAY, READ_LEAGUES, READ_MATCHES, Principal
 from chaodipi.service.rpc.errors import refuse
 from google.protobuf.message import DecodeError
 
@@ -31,6 +31,11 @@ RIGHTS: dict[str, str] = {
     "/chaodipi.v1.SystemService/GetServerInfo": ANYBODY,
     "/chaodipi.v1.SystemService/WhoAmI": ANY_TOKEN,
     "/chaodipi.v1.BotService/ListBots": ANY_TOKEN,
+    "/chaodipi.v1.MatchService/GetMatch": READ_MATCHES,
+    "/chaodipi.v1.MatchService/ListMatches": READ_MATCHES,
+    "/chaodipi.v1.MatchService/GetReplay": READ_MATCHES,
+    "/chaodipi.v1.LeagueService/GetLeague": READ_LEAGUES,
+    "/chaodipi.v1.LeagueService/ListStandings": READ_LEAGUES,
     "/chaodipi.v1.RulesService/ListRulesets": ANY_TOKEN,
     "/chaodipi.v1.RulesService/Judge": ANY_TOKEN,
     "/chaodipi.v1.RulesService/CheckPlay": ANY_TOKEN,

@@ -22,6 +22,7 @@ from chaodipi.service import convert
 from chaodipi.service.host.errors import SessionRefused
 from chaodipi.service.host.host import Host
 from chaodipi.service.host.runner import leads
+from chaodipi.service.rpc.fields import page_of
 from chaodipi.service.rpc.gate import principal
 from chaodipi.v1 import cards_pb2, rules_pb2, rules_pb2_grpc
 
@@ -31,7 +32,6 @@ T = TypeVar("T")
 
 MAX_QUESTION_BYTES = 64_000
 MAX_HAND = 39
-MAX_PAGE = 1_000
 
 _COMPONENTS: dict[str, int] = {
     "single": 1,
@@ -85,13 +85,9 @@ class RulesService(rules_pb2_grpc.RulesServiceServicer):
         self, request: rules_pb2.ListRulesetsRequest, context: Any
     ) -> rules_pb2.ListRulesetsResponse:
         """All rulesets that the engine knows, sorted by name, in pages if asked."""
-        if not 0 <= request.page_size <= MAX_PAGE:
-            raise _bad_field(f"page_size = {request.page_size}: 0 to {MAX_PAGE}")
-        names = [name for name in preset_names() if name > request.page_token]
-        page = names[: request.page_size or MAX_PAGE]
+        page, token = page_of(request, sorted(preset_names()))
         return rules_pb2.ListRulesetsResponse(
-            rulesets=[convert.ruleset_to_wire(resolve(name)) for name in page],
-            next_page_token=page[-1] if len(page) < len(names) else "",
+            rulesets=[convert.ruleset_to_wire(resolve(name)) for name in page], next_page_token=token
         )
 
     async def Judge(self, request: rules_pb2.JudgeRequest, context: Any) -> rules_pb2.JudgeResponse:

@@ -11,10 +11,24 @@ import grpc
 from chaodipi.service.host.errors import HostError
 from chaodipi.service.host.host import Host
 from chaodipi.service.rpc.gate import Gate
+from chaodipi.service.rpc.leagues import LeagueService
+from chaodipi.service.rpc.matches import MatchService
 from chaodipi.service.rpc.rules import RulesService
 from chaodipi.service.rpc.session import BotSessionService
 from chaodipi.service.rpc.unary import BotService, SystemService
-from chaodipi.v1 import bot_pb2, bot_pb2_grpc, rules_pb2, rules_pb2_grpc, session_pb2, session_pb2_grpc
+from chaodipi.service.store.archive import Archive
+from chaodipi.v1 import (
+    bot_pb2,
+    bot_pb2_grpc,
+    league_pb2,
+    league_pb2_grpc,
+    match_pb2,
+    match_pb2_grpc,
+    rules_pb2,
+    rules_pb2_grpc,
+    session_pb2,
+    session_pb2_grpc,
+)
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
@@ -53,15 +67,19 @@ class Listener:
 
 
 async def start_server(
-    host: Host, address: str = "127.0.0.1:0", *, credentials: grpc.ServerCredentials | None = None
+    host: Host,
+    address: str = "127.0.0.1:0",
+    *,
+    credentials: grpc.ServerCredentials | None = None,
+    archive: Archive | None = None,
 ) -> tuple[grpc.aio.Server, int]:
     """:func:`serve_at` one address."""
-    server, [port] = await serve_at(host, [Listener(address, credentials)])
+    server, [port] = await serve_at(host, [Listener(address, credentials)], archive=archive)
     return server, port
 
 
 async def serve_at(
-    host: Host, listeners: Sequence[Listener], *, reflect: bool = True
+    host: Host, listeners: Sequence[Listener], *, reflect: bool = True, archive: Archive | None = None
 ) -> tuple[grpc.aio.Server, list[int]]:
     """
     Serve *host* at every one of *listeners*; the started server and its ports.
@@ -69,6 +87,7 @@ async def serve_at(
     Health is SERVING for each service and for "" until the host drains, NOT_SERVING from then on.
 
     Args:
+        archive: What matches, leagues and owners of bots are read from; None: there are none.
         reflect: Tell anybody by reflection which services there are.
 
     Raises:
@@ -77,12 +96,16 @@ async def serve_at(
     server = grpc.aio.server(interceptors=[Gate(host)], options=_OPTIONS)
     session_pb2_grpc.add_BotSessionServiceServicer_to_server(BotSessionService(host), server)
     bot_pb2_grpc.add_SystemServiceServicer_to_server(SystemService(host), server)
-    bot_pb2_grpc.add_BotServiceServicer_to_server(BotService(host), server)
+    bot_pb2_grpc.add_BotServiceServicer_to_server(BotService(host, archive), server)
+    match_pb2_grpc.add_MatchServiceServicer_to_server(MatchService(archive), server)
+    league_pb2_grpc.add_LeagueServiceServicer_to_server(LeagueService(archive), server)
     rules_pb2_grpc.add_RulesServiceServicer_to_server(RulesService(host), server)
     names = [
         session_pb2.DESCRIPTOR.services_by_name["BotSessionService"].full_name,
         bot_pb2.DESCRIPTOR.services_by_name["SystemService"].full_name,
         bot_pb2.DESCRIPTOR.services_by_name["BotService"].full_name,
+        match_pb2.DESCRIPTOR.services_by_name["MatchService"].full_name,
+        league_pb2.DESCRIPTOR.services_by_name["LeagueService"].full_name,
         rules_pb2.DESCRIPTOR.services_by_name["RulesService"].full_name,
     ]
     servicer = health.aio.HealthServicer()

@@ -4,7 +4,11 @@ from typing import Any
 
 from chaodipi.engine.ruleset import preset_names, resolve
 from chaodipi.service.host.host import Host
+from chaodipi.service.rpc.asking import asking
+from chaodipi.service.rpc.fields import page_of
 from chaodipi.service.rpc.gate import principal
+from chaodipi.service.store.archive import Archive
+from chaodipi.service.store.bots import BotRow
 from chaodipi.service.version import API_MINOR, CAPABILITIES, OLDEST_SDK, server_version
 from chaodipi.v1 import bot_pb2, bot_pb2_grpc
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -41,15 +45,40 @@ class SystemService(bot_pb2_grpc.SystemServiceServicer):
 
 
 class BotService(bot_pb2_grpc.BotServiceServicer):
-    """The bots of this host."""
+    """The bots of this host: those that it lets in, with what *archive* knows of them."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, archive: Archive | None = None) -> None:
         self._host = host
+        self._archive = archive
 
     async def ListBots(self, request: bot_pb2.ListBotsRequest, context: Any) -> bot_pb2.ListBotsResponse:
-        """All bots, sorted by name."""
-        bots = [
-            bot_pb2.Bot(name=f"bots/{name}", display_name=name, online_instances=count)
-            for name, count in self._host.online().items()
-        ]
-        return bot_pb2.ListBotsResponse(bots=bots)
+        """Bots in pages, sorted by name."""
+        online, versions = self._host.online(), self._host.bot_versions()
+        page, token = page_of(request, sorted(online))
+        known: dict[str, BotRow] = {}
+        if self._archive is not None:
+            with asking(self._archive, "bot", "") as archive:
+                known = await archive.bots()
+        now = self._host.wall_clock()
+        bots = []
+        for name in page:
+            bot = bot_pb2.Bot(
+                name=f"bots/{name}",
+                display_name=name,
+                online_instances=online[name],
+                bot_version=versions.get(name, ""),
+            )
+            if name in known:
+                _describe(bot, known[name], now)
+            bots.append(bot)
+        return bot_pb2.ListBotsResponse(bots=bots, next_page_token=token)
+
+
+def _describe(bot: bot_pb2.Bot, row: BotRow, now: float) -> None:
+    """What the store says of a bot."""
+    bot.owner = row.owner
+    bot.disabled = not any(token.holds(now) for token in row.tokens)
+    bot.create_time.FromSeconds(int(row.created_at))
+    used = [token.used_at for token in row.tokens if token.used_at is not None]
+    if used:
+        bot.last_seen_time.FromSeconds(int(max(used)))

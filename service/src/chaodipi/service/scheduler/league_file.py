@@ -13,6 +13,9 @@
     mode = "prevent"          # or "penalise": a referee books breaches by the ruleset's table
     restarts = 10             # of a launched bot that ends; then its seats are played by default actions
 
+    [labels]                  # optional: what readers of matches and leagues may look for
+    season = "2026"
+
     [overrides]               # optional: single values of the ruleset
     stage = 100
 
@@ -35,7 +38,7 @@
 import hashlib
 import json
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +58,7 @@ __all__ = ["BotLine", "LeagueFile", "check_name", "load_league"]
 _TOP: dict[str, type] = {
     "name": str, "ruleset": str, "boards": int, "rank_by": str, "seed": str, "shared_boards": bool,
     "tables_in_flight": int, "mode": str, "restarts": int, "overrides": dict, "time": dict, "limits": dict,
-    "bots": list, "teams": list,
+    "labels": dict, "bots": list, "teams": list,
 }  # fmt: skip
 _LIMITS: dict[str, type] = dict.fromkeys((field.name for field in fields(Limits)), int)
 _BOT: dict[str, type] = {"name": str, "command": list, "baseline": str, "remote": bool, "nonce": str}
@@ -63,6 +66,7 @@ _WAYS = ("command", "baseline", "remote")
 """How a bot comes to play; exactly one of them."""
 _TEAM: dict[str, type] = {"name": str, "bots": list}
 _HEX = re.compile(r"[0-9A-Fa-f]{64}")
+MAX_LABELS = 16
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+]{0,31}")
 
 
@@ -92,6 +96,7 @@ class LeagueFile:
     limits: Limits
     bots: tuple[BotLine, ...]
     entries: tuple[Entry, ...]
+    labels: dict[str, str] = field(default_factory=dict)
 
     @property
     def nonces(self) -> tuple[bytes, ...]:
@@ -167,7 +172,19 @@ def load_league(path: Path) -> LeagueFile:
         limits=_limits(file, values.get("limits", {})),
         bots=bots,
         entries=_entries(file, values, bots),
+        labels=_labels(file, values.get("labels", {})),
     )
+
+
+def _labels(file: TomlFile, values: dict[str, Any]) -> dict[str, str]:
+    if len(values) > MAX_LABELS:
+        raise file.error(f"[labels]: at most {MAX_LABELS}, here {len(values)}", "labels")
+    for key, value in values.items():
+        if not isinstance(value, str) or len(value) > 64 or not _NAME.fullmatch(key):
+            raise file.error(
+                f"{key} = {value!r} in [labels]: a name and a text of at most 64 characters expected", key, "labels"
+            )
+    return values
 
 
 def _time(file: TomlFile, table: dict[str, Any], ruleset: Ruleset) -> TimeControl:

@@ -13,7 +13,7 @@ from typing import Any
 from chaodipi.service.scheduler.margins import SCALES, Margin
 from scipy.special import stdtrit  # type: ignore[import-untyped]  # scipy ships no types
 
-__all__ = ["Estimate", "PairOutcome", "Standing", "Times", "estimate", "standings"]
+__all__ = ["Estimate", "PairOutcome", "Standing", "Times", "estimate", "standard_error", "standings"]
 
 Times = Counter[int]
 """Milliseconds → how many decisions took so long."""
@@ -80,6 +80,11 @@ def estimate(values: Sequence[float]) -> Estimate:
         return Estimate(mean, None)
     variance = math.fsum((x - mean) ** 2 for x in values) / (n - 1)
     return Estimate(mean, float(stdtrit(n - 1, 0.975)) * math.sqrt(variance / n))
+
+
+def standard_error(of: Estimate, n: int) -> float | None:
+    """The standard error behind the interval of *of*, which *n* values were taken for; None where it has none."""
+    return None if of.half is None else of.half / float(stdtrit(n - 1, 0.975))
 
 
 def correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:

@@ -14,7 +14,7 @@ from chaodipi.engine.cards import Side
 from chaodipi.service.match.table import TableResult
 from chaodipi.service.scheduler.standings import PairOutcome, Times
 
-__all__ = ["DecisionTime", "decision_times", "quantile", "times_of"]
+__all__ = ["DecisionTime", "decision_times", "quantile", "summed_times", "times_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,16 @@ def quantile(times: Mapping[int, int], share: float) -> int:
 
 def decision_times(outcomes: Iterable[PairOutcome]) -> dict[str, DecisionTime]:
     """Entry → its decision times over *outcomes*; entries without an answer are absent."""
+    return {entry: _summed_up(times) for entry, times in summed_times(outcomes).items() if times}
+
+
+def summed_times(outcomes: Iterable[PairOutcome]) -> dict[str, Times]:
+    """Entry → milliseconds → how many decisions, over *outcomes*."""
     sums: dict[str, Times] = {}
     for outcome in outcomes:
         for entry, times in outcome.times.items():
             sums.setdefault(entry, Counter()).update(times)
-    return {entry: _summed_up(times) for entry, times in sums.items() if times}
+    return sums
 
 
 def _summed_up(times: Times) -> DecisionTime:

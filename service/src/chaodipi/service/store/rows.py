@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaodipi.engine.cards import Side
+from chaodipi.service.match.summary import TableSummary
 from chaodipi.service.match.table import TableResult
+from chaodipi.service.records.summary import summary_to_json
 from chaodipi.service.scheduler.league import PlayedPair
 from chaodipi.service.scheduler.run import faults_of
 from chaodipi.service.scheduler.timing import times_of
@@ -16,10 +18,11 @@ __all__ = ["Rows", "rows_of"]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What is written of a finished pair, both tables in order: their results, and how long decisions took."""
+    """What is written of a finished pair, both tables in order: their results, how long decisions took, summaries."""
 
     results: tuple[dict[str, Any], ...]
     timings: tuple[dict[str, Any], ...] = ()
+    summaries: tuple[dict[str, Any], ...] = ()
 
 
 def rows_of(league: str, played: PlayedPair) -> Rows:
@@ -36,6 +39,10 @@ def rows_of(league: str, played: PlayedPair) -> Rows:
                 "second_ms": _text(times_of(result, second)),
             }
             for result, (first, second) in tables
+        ),
+        tuple(
+            {"table_id": result.table_id, "summary": summary_to_json(TableSummary.of(result))}
+            for result in played.results
         ),
     )
 

@@ -12,7 +12,8 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -26,15 +27,17 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from chaodipi.service.match.summary import TableSummary
+from chaodipi.service.records.summary import summary_from_json
 from chaodipi.service.scheduler.margins import Margin
 from chaodipi.service.scheduler.standings import PairOutcome
 from chaodipi.service.store.bots import Bots
 from chaodipi.service.store.errors import StoreError
 from chaodipi.service.store.rows import Rows
-from chaodipi.service.store.tables import leagues, results, timings
+from chaodipi.service.store.tables import leagues, plans, results, summaries, timings
 from sqlalchemy.dialects.sqlite import insert
 
-__all__ = ["LeagueRow", "Store", "StoreError", "Writer"]
+__all__ = ["LeagueRow", "PlannedLeague", "SavedTable", "Store", "StoreError", "Writer"]
 
 log = structlog.get_logger()
 
@@ -51,6 +54,27 @@ class LeagueRow:
     pairs: int
     seed: bytes
     nonces: tuple[bytes, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLeague:
+    """A league with its *plan* as JSON, when it was begun in Unix seconds, and how many tables are *saved*."""
+
+    row: LeagueRow
+    plan: str
+    created_at: float
+    saved: int
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTable:
+    """A table in the store; when it was saved in Unix seconds, None if that was not kept."""
+
+    table_id: str
+    pair: int
+    how: str
+    record_sha256: str
+    saved_at: float | None
 
 
 class Store:
@@ -234,23 +258,58 @@ class Store:
             row = connection.execute(sa.select(leagues).where(leagues.c.name == name)).one_or_none()
         if row is None:
             raise StoreError(f"no league {name!r} in {self.path}; there: {', '.join(self.league_names()) or 'none'}")
-        return LeagueRow(
-            name=row.name,
-            config_digest=row.config_digest,
-            ruleset_digest=row.ruleset_digest,
-            entries=tuple(json.loads(row.entries)),
-            rank_by=row.rank_by,
-            pairs=row.pairs,
-            seed=bytes.fromhex(row.seed),
-            nonces=_nonces(row.nonces),
-        )
+        return _league(row)
 
     def league_names(self) -> list[str]:
         """Names of all leagues."""
         with self._engine.begin() as connection:
             return list(connection.execute(sa.select(leagues.c.name).order_by(leagues.c.name)).scalars())
 
+    def keep_plan(self, league: str, plan: str) -> None:
+        """Keep *plan*, a JSON text without secrets, of a league that was begun; the last one counts."""
+        query = insert(plans).values(league=league, plan=plan)
+        with self._writes.begin() as connection:
+            connection.execute(query.on_conflict_do_update(index_elements=["league"], set_={"plan": plan}))
+
+    def planned(self) -> list[PlannedLeague]:
+        """Every league whose plan is kept, the newest first. StoreError if the store cannot be read."""
+        saved = sa.select(sa.func.count()).where(results.c.league == leagues.c.name).scalar_subquery()
+        query = sa.select(leagues, plans.c.plan, saved.label("saved")).join(plans, plans.c.league == leagues.c.name)
+        with self._reading() as connection:
+            rows = connection.execute(query.order_by(leagues.c.created_at.desc(), leagues.c.name)).all()
+        return [PlannedLeague(_league(row), row.plan, _seconds(row.created_at), row.saved) for row in rows]
+
     # ---- results
+
+    def saved(self, league: str) -> list[SavedTable]:
+        """Every table of *league* that is in the store, in schedule order. StoreError if it cannot be read."""
+        query = (
+            sa.select(results, summaries.c.saved_at)
+            .outerjoin(summaries, summaries.c.table_id == results.c.table_id)
+            .where(results.c.league == league)
+            .order_by(results.c.pair, results.c.which)
+        )
+        with self._reading() as connection:
+            rows = connection.execute(query).all()
+        return [
+            SavedTable(row.table_id, row.pair, row.how, row.record_sha256, row.saved_at and _seconds(row.saved_at))
+            for row in rows
+        ]
+
+    def summaries(self, table_ids: Sequence[str]) -> dict[str, TableSummary]:
+        """Id → summary of those of *table_ids* that have one. StoreError if the store cannot be read."""
+        query = sa.select(summaries).where(summaries.c.table_id.in_(table_ids))
+        with self._reading() as connection:
+            rows = connection.execute(query).all()
+        return {row.table_id: summary_from_json(row.summary) for row in rows}
+
+    @contextmanager
+    def _reading(self) -> Iterator[sa.Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except sa.exc.DatabaseError as error:
+            raise StoreError(f"store {self.path}: {error.orig}") from error
 
     def outcomes(self, league: str) -> dict[int, PairOutcome]:
         """Number → outcome of every pair that is whole in the store."""
@@ -284,6 +343,8 @@ class Store:
                     conflicts.append(row["table_id"])
             for row in rows.timings:
                 connection.execute(insert(timings).values(row).on_conflict_do_nothing())
+            for row in rows.summaries:
+                connection.execute(insert(summaries).values(row | {"saved_at": _now()}).on_conflict_do_nothing())
         return conflicts
 
 
@@ -294,6 +355,19 @@ def _nonces_text(nonces: Sequence[bytes] | None) -> str:
 def _nonces(text: str) -> tuple[bytes, ...] | None:
     said = json.loads(text)
     return None if said is None else tuple(bytes.fromhex(nonce) for nonce in said)
+
+
+def _league(row: Any) -> LeagueRow:
+    return LeagueRow(
+        name=row.name,
+        config_digest=row.config_digest,
+        ruleset_digest=row.ruleset_digest,
+        entries=tuple(json.loads(row.entries)),
+        rank_by=row.rank_by,
+        pairs=row.pairs,
+        seed=bytes.fromhex(row.seed),
+        nonces=_nonces(row.nonces),
+    )
 
 
 def _outcome(one: Any, two: Any) -> PairOutcome:
@@ -372,6 +446,7 @@ class Writer:
         rows = Rows(
             tuple(row for some, _ in group for row in some.results),
             tuple(row for some, _ in group for row in some.timings),
+            tuple(row for some, _ in group for row in some.summaries),
         )
         error: StoreError | None = None
         began = time.monotonic()
@@ -428,6 +503,10 @@ def _migrations() -> Config:
     config = Config()
     config.set_main_option("script_location", str(files("chaodipi.service.store") / "migrations"))
     return config
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
 
 
 def _now() -> str:

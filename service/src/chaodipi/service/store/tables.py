@@ -2,7 +2,7 @@
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-__all__ = ["METADATA", "bots", "leagues", "results", "timings", "tokens"]
+__all__ = ["METADATA", "bots", "leagues", "plans", "results", "summaries", "timings", "tokens"]
 
 METADATA = MetaData(
     naming_convention={
@@ -56,6 +56,15 @@ leagues = Table(
     Column("created_at", String(32), nullable=False),
 )
 
+# Who meets whom in a league, under which rules and clock; no secret is in it.
+plans = Table(
+    "plan",
+    METADATA,
+    Column("league", String(64), ForeignKey("league.name"), primary_key=True),
+    # JSON, see scheduler/plan_json.py.
+    Column("plan", Text, nullable=False),
+)
+
 # A table's result, written once. Margins and faults are of the pair's first and second entry.
 results = Table(
     "result",
@@ -87,4 +96,15 @@ timings = Table(
     # JSON: milliseconds → how many decisions, of the pair's first and second entry.
     Column("first_ms", Text, nullable=False),
     Column("second_ms", Text, nullable=False),
+)
+
+# What is told of a table that is over; apart from its result for the same reason.
+summaries = Table(
+    "summary",
+    METADATA,
+    Column("table_id", String(200), ForeignKey("result.table_id"), primary_key=True),
+    # JSON, see records/summary.py.
+    Column("summary", Text, nullable=False),
+    # ISO 8601 in UTC.
+    Column("saved_at", String(32), nullable=False),
 )
