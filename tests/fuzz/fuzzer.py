@@ -15,7 +15,7 @@ import re
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,8 @@ FRAMES_A_STREAM = 40
 # What is not the host's word: an end in order, and what a client says itself if it was writing while the stream ended.
 NOT_REFUSED = (grpc.StatusCode.OK, grpc.StatusCode.CANCELLED)
 LOST = "Internal error from Core"
-UNLIMITED = Quotas(frames_s=10**9, bytes_s=10**12, calls_s=10**9)
+# Nothing that is counted by the second stops an input; how many sessions and seats there may be, still does.
+UNLIMITED = Quotas(**{each.name: 10**9 for each in fields(Quotas) if each.name not in ("sessions", "matches")})
 
 
 @dataclass
@@ -205,7 +206,7 @@ class Honest(Client):
     def _receive(self, message: session_pb2.ServerMessage) -> session_pb2.ClientMessage | None:
         reply = super()._receive(message)
         if message.WhichOneof("body") == "seat_ended":
-            for memory in (self.results, self.assigned, self.ended):
+            for memory in (self.told, self.results, self.assigned, self.ended):
                 memory.clear()
             self.seats.pop(message.seat_ended.channel, None)
         return reply
