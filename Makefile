@@ -44,6 +44,11 @@ strength: setup
 rules-coverage: setup
 	$(BIN)/python -m tests.support.rules_coverage
 
+# What a host must stand, each with the tests that show it; `pytest -m situation` runs them.
+.PHONY: situations
+situations: setup
+	@$(BIN)/python -m tests.support.situations
+
 # One whole deal of every preset as text, in tests/rules/deals; delete a file to choose another deal.
 golden-deals: setup
 	$(BIN)/python -m tests.support.golden_deals

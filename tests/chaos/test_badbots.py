@@ -1,7 +1,4 @@
-"""The gallery of bad bots as real processes: each gets what it earned, and nobody else notices.
-
-The situations T1 to T4, T11 and T12 of match hosts are named where they are shown.
-"""
+"""The gallery of bad bots as real processes: each gets what it earned, and nobody else notices."""
 
 import asyncio
 import contextlib
@@ -64,8 +61,6 @@ async def played(name, tmp_path, clock=CLOCK, **options):
 
 
 # What each may be booked for, and whether its table must be forfeited (None: it depends on when the bot is noticed).
-# T2 is `silent`, told apart from a crash; T3 `slow`, whose every decision was closed by the clock and none by the
-# late answer, `answers-twice` and `answers-early`; T4 `illegal` and `malformed`; T12 `never-reads`.
 EXPECTED = {
     "illegal": ({"illegal"}, True),
     "malformed": ({"malformed", "illegal"}, True),
@@ -93,16 +88,20 @@ EXPECTED = {
 STRAYS = {"slow": "late", "answers-twice": "stale", "answers-early": "stale", "others-seat": "stale"}
 
 
-# The situation that a bot is there for, in the names of its tests.
+# The situation that a bot is there for. Silence (T2) is told apart from a crash (T1); every decision of `slow` (T3) was
+# closed by the clock, and none by the late answer.
 SITUATIONS = {
-    "crash-in-deal": "t1", "silent": "t2", "slow": "t3", "answers-twice": "t3", "answers-early": "t3", "illegal": "t4",
-    "malformed": "t4", "never-reads": "t12",
+    "crash-in-deal": "T1", "silent": "T2", "slow": "T3", "answers-twice": "T3", "answers-early": "T3", "illegal": "T4",
+    "malformed": "T4", "others-seat": "T4", "strange": "T4", "babbler": "T11", "long-lines": "T11",
+    "never-reads": "T12", "thief": "f",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, id="-".join(filter(None, (SITUATIONS.get(name), name)))) for name in EXPECTED]
-)
+def case(name):
+    return pytest.param(name, marks=pytest.mark.situation(SITUATIONS[name]) if name in SITUATIONS else ())
+
+
+@pytest.mark.parametrize("name", [case(name) for name in EXPECTED])
 async def test_a_bad_bot_gets_its_own_faults_and_nobody_elses_notice(name, tmp_path):
     allowed, forfeits = EXPECTED[name]
     if not allowed:
@@ -134,6 +133,7 @@ def test_every_bad_bot_is_tried():
     assert set(EXPECTED) == set(GALLERY)
 
 
+@pytest.mark.situation("T1")
 async def test_t1_a_bot_killed_in_mid_deal_costs_its_table_and_no_other(tmp_path):
     done = await played("crash-in-deal", tmp_path, TimeControl(play_ms=15_000, ready_ms=30_000, max_faults=1))
     assert (done.spoiled.how, done.spoiled.forfeiting_seat in (1, 3)) == ("forfeit", True)
@@ -142,6 +142,7 @@ async def test_t1_a_bot_killed_in_mid_deal_costs_its_table_and_no_other(tmp_path
     assert [len(done.honest[name].ended) for name in ("ant", "bee")] == [2, 3]
 
 
+@pytest.mark.situation("T11")
 async def test_t11_babble_and_long_notes_cost_nobody_anything(tmp_path):
     done = await played("long-lines", tmp_path, TimeControl())
     assert "warned: NOTE_TOO_LARGE" in done.log

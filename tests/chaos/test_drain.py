@@ -43,6 +43,7 @@ def house(folder, *, bot, drain_s):
                 guest.wait()
 
 
+@pytest.mark.situation("T5")
 def test_sigterm_lets_tables_end_and_exits_0(tmp_path):
     bot = ["chaodipi.sdk.cli", "run", "greedy"]
     with house(tmp_path, bot=bot, drain_s=PATIENCE_S) as (host, log):

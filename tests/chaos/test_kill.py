@@ -4,9 +4,12 @@ import os
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.chaos import kill
 
 
+@pytest.mark.situation("T5")
 def test_t5_kill_9_in_mid_league_loses_and_doubles_nothing(tmp_path: Path) -> None:
     """Same final pairs, scores, standings and canonical records; the second run plays only what was missing."""
     seed = int(os.environ.get("CHAODIPI_CHAOS_SEED", random.randrange(2**32)))

@@ -44,6 +44,7 @@ def test_what_a_bot_leaves_behind_ends_with_it(tmp_path):
         assert gone([int(marker.read_text())])
 
 
+@pytest.mark.situation("T10")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda n: n.name)
 def test_t10_no_bot_of_64_and_no_child_outlives_the_host(tmp_path, number):
     host = (
@@ -63,6 +64,7 @@ def test_t10_no_bot_of_64_and_no_child_outlives_the_host(tmp_path, number):
     assert gone(pids, 5.0)
 
 
+@pytest.mark.situation("T10")
 def test_a_bot_dies_with_its_keeper(tmp_path):
     with Launcher(tmp_path) as launcher:
         launcher.start("x", ["sleep", "600"], "h:1", "t")
@@ -72,6 +74,7 @@ def test_a_bot_dies_with_its_keeper(tmp_path):
         assert gone(pids)
 
 
+@pytest.mark.situation("T11")
 def test_t11_a_babbling_bot_fills_no_disk_and_its_last_words_are_kept(tmp_path):
     """100 MB of output in lines of 10 MB."""
     code = "import sys\nfor _ in range(10): sys.stdout.write('x' * 10**7 + chr(10))\nsys.exit('the end')"

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.processes import wait_until
 
 PATIENCE_S = 240
@@ -39,6 +41,7 @@ def results(path: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.situation("T1")
 def test_t1_a_bot_that_keeps_dying_is_started_again_then_played_by_the_policy_and_the_league_ends(
     tmp_path: Path,
 ) -> None:
@@ -57,6 +60,7 @@ def test_t1_a_bot_that_keeps_dying_is_started_again_then_played_by_the_policy_an
     assert found["pairs"][2]["faults"]["dying"] == {"not_ready": 4}
 
 
+@pytest.mark.situation("T7")
 def test_t7_a_full_disk_flags_the_pair_and_the_same_command_plays_it_when_there_is_room(tmp_path: Path) -> None:
     bots = bot("good", 'baseline = "greedy"') + bot("low", 'baseline = "random"')
     faulty, whole = tmp_path / "faulty", tmp_path / "whole"
@@ -100,6 +104,7 @@ def test_t7_a_full_disk_flags_the_pair_and_the_same_command_plays_it_when_there_
     assert completed == once
 
 
+@pytest.mark.situation("T7")
 def test_t7_a_locked_store_holds_results_up_and_loses_none(tmp_path: Path) -> None:
     """Another process holds the store for longer than a write waits; when it lets go, all is saved."""
     bots = bot("good", 'baseline = "greedy"') + bot("low", 'baseline = "random"')

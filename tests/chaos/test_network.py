@@ -3,9 +3,12 @@
 import os
 import random
 
+import pytest
+
 from tests.chaos import network
 
 
+@pytest.mark.situation("T13")
 async def test_cuts_and_half_open_connections_lose_nothing(tmp_path):
     """Seats resume, every table ends, nothing is scored as a fault, and the records are those of a good network."""
     seed = int(os.environ.get("CHAODIPI_CHAOS_SEED", random.randrange(2**32)))

@@ -259,6 +259,7 @@ def league_file(folder):
     return path
 
 
+@pytest.mark.situation("T7")
 @pytest.mark.parametrize("command", ["demo", "league", "league metrics", "serve", "serve metrics"])
 def test_a_port_in_use_is_one_line_and_exit_code_2(tmp_path, busy, command):
     out = tmp_path / "out"

@@ -42,6 +42,7 @@ async def play(control: TimeControl, silent: str = "", **options: Any) -> tuple[
         return result, [verdict for client in clients.values() for verdict in client.results]
 
 
+@pytest.mark.situation("T13")
 async def test_t13_a_wall_clock_that_is_stepped_by_an_hour_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     calm, _ = await play(TimeControl())
     stepping = Stepping()
@@ -54,6 +55,7 @@ async def test_t13_a_wall_clock_that_is_stepped_by_an_hour_changes_nothing(monke
     assert max(verdict.charged_ms for verdict in verdicts) < HOUR_S * 1000 / 2
 
 
+@pytest.mark.situation("T13", "T2")
 async def test_t13_and_nobody_is_silent_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     stepping = Stepping()
     monkeypatch.setattr(time, "time", stepping)
@@ -62,6 +64,7 @@ async def test_t13_and_nobody_is_silent_for_longer(monkeypatch: pytest.MonkeyPat
     assert (result.how, result.faults) == ("forfeit", {1: {"timeout": 5}})
 
 
+@pytest.mark.situation("T13")
 def test_t13_the_time_of_day_is_read_where_it_is_listed_and_nowhere_in_play() -> None:
     readers = {
         str(path.relative_to(SERVICE))
@@ -74,6 +77,7 @@ def test_t13_the_time_of_day_is_read_where_it_is_listed_and_nowhere_in_play() ->
     assert readers == {"cli/bots.py", "cli/doctor.py", "doctor.py", "host/host.py", "store/store.py"}
 
 
+@pytest.mark.situation("T13")
 def test_t13_no_message_of_a_session_holds_a_time_of_day() -> None:
     """What is left is said in milliseconds; a bot's own clock may be wrong by a day."""
     for file in (seat_pb2, session_pb2):
@@ -84,6 +88,7 @@ def test_t13_no_message_of_a_session_holds_a_time_of_day() -> None:
     assert match_pb2.TimeControl.DESCRIPTOR.fields_by_name["per_decision"].message_type.name == "Duration"
 
 
+@pytest.mark.situation("T3")
 async def test_a_late_answer_is_refused_by_the_number_of_its_decision_while_the_next_one_is_open() -> None:
     """T3: the answer to one decision comes when the next one of the same seat is open, and is not played as that."""
     async with hosting() as (host, port), seated(port) as clients:
@@ -135,6 +140,7 @@ class Thinker(Bot):
         return default_action(decision.view, decision.seat)
 
 
+@pytest.mark.situation("T13")
 async def test_a_bot_is_told_what_its_bank_holds_and_what_its_last_answer_cost() -> None:
     Thinker.told = {}
     control = TimeControl(play_ms=1, bury_ms=1, bank_ms=60_000, allowance_ms=0)

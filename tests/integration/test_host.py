@@ -100,6 +100,7 @@ async def test_hello_must_come_first() -> None:
         assert "HELLO_REQUIRED" in await call.details()
 
 
+@pytest.mark.situation("T4")
 async def test_an_illegal_answer_is_asked_again_then_replaced() -> None:
     def wrong(decision: Any) -> cards_pb2.Action | None:
         if decision.phase in (cards_pb2.PHASE_LEAD, cards_pb2.PHASE_FOLLOW):
@@ -144,6 +145,7 @@ async def test_a_timeout_is_defaulted() -> None:
         assert result.faults[Seat.S2] == {"timeout": sum(r.fault == "timeout" for r in result.decisions)}
 
 
+@pytest.mark.situation("g")
 async def test_a_bot_that_never_comes_is_played_by_default_actions() -> None:
     async with hosting() as (host, port), seated(port, NAMES[:3]):
         await host.wait_for_bots(NAMES[:3], 10)
@@ -154,6 +156,7 @@ async def test_a_bot_that_never_comes_is_played_by_default_actions() -> None:
             await host.wait_for_bots(NAMES, 0.05)
 
 
+@pytest.mark.situation("T1")
 async def test_a_killed_bot_comes_back_and_goes_on() -> None:
     async with hosting(resume_window_s=10.0) as (host, port), seated(port, NAMES[:3]):
         first = Client(port, "dog")
@@ -267,6 +270,7 @@ async def test_unary_services_answer() -> None:
         assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
 
 
+@pytest.mark.situation("T7")
 async def test_a_table_that_fails_ends_as_a_host_fault_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = TableMachine.receive_answer
 
@@ -321,6 +325,7 @@ async def test_every_answer_gets_a_verdict_even_on_a_channel_that_is_not_open() 
         assert result.problem.reason == "CHANNEL_UNKNOWN"
 
 
+@pytest.mark.situation("T12")
 async def test_a_bot_that_does_not_read_loses_its_session() -> None:
     async with hosting() as (host, port), grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
         call: Any = session_pb2_grpc.BotSessionServiceStub(channel).OpenSession(
@@ -443,6 +448,7 @@ async def test_a_cursor_brings_only_the_events_that_were_missed() -> None:
         assert result.faults == {}
 
 
+@pytest.mark.situation("g")
 async def test_a_busy_bot_is_waited_for_even_if_another_one_never_comes() -> None:
     """Who is playing elsewhere is here: that somebody is missing is not his fault."""
     async with hosting() as (host, port), seated(port, ("bee", "cat")) as clients, seated(port, ("ant",), max_tables=1):

@@ -32,6 +32,7 @@ def test_of_our_sdk_only_versions_before_the_oldest_are_too_old(sdk: str, refuse
     assert sdk_too_old(sdk) == refused
 
 
+@pytest.mark.situation("b")
 async def test_an_sdk_that_is_too_old_is_refused_at_hello_with_both_versions_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -51,6 +52,7 @@ async def test_an_sdk_that_is_too_old_is_refused_at_hello_with_both_versions_nam
             assert info.oldest_sdk == OLDEST_SDK
 
 
+@pytest.mark.situation("f")
 @pytest.mark.parametrize("connected", [True, False])
 async def test_who_has_a_seats_token_but_not_its_bots_changes_nothing(connected: bool) -> None:
     """

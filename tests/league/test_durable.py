@@ -120,6 +120,7 @@ async def test_a_command_on_a_damaged_store_ends_with_one_clear_line(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.situation("T6")
 async def test_t6_the_same_result_twice_is_no_change_and_another_one_is_an_alarm(tmp_path, capsys):
     """Through the writer, as a worker that lost its answer would repeat it: no error either time, the first is kept."""
     pairs = []

@@ -41,6 +41,7 @@ def second_table(the_plan, number):
     return list(round_robin(the_plan))[number].tables[1].table_id
 
 
+@pytest.mark.situation("T7")
 async def test_t7_a_host_fault_is_played_again_whole_and_changes_nothing(tmp_path):
     again = []
     host = FaultyHost(second_table(plan(), 1), times=2)
@@ -54,6 +55,7 @@ async def test_t7_a_host_fault_is_played_again_whole_and_changes_nothing(tmp_pat
     assert host.played[-1] in (one, two), "again means behind those that wait"
 
 
+@pytest.mark.situation("T7")
 async def test_t7_a_pair_that_stays_without_score_is_flagged_and_the_others_are_played(tmp_path):
     flagged = []
     host = FaultyHost(second_table(plan(), 4))
@@ -85,6 +87,7 @@ async def test_t7_a_pair_that_stays_without_score_is_flagged_and_the_others_are_
     assert results_json(plan(), completed, "points") == results_json(plan(), whole, "points")
 
 
+@pytest.mark.situation("T7")
 async def test_t7_a_board_that_is_played_again_is_not_revealed(tmp_path):
     """With shared boards the other pairs of the board wait for the flagged one: their records would show its cards."""
     shared = plan(shared=True)
@@ -97,6 +100,7 @@ async def test_t7_a_board_that_is_played_again_is_not_revealed(tmp_path):
     assert {path.name.split("_")[1] for path in tmp_path.glob("*.jsonl")} == {"00000", "00002"}
 
 
+@pytest.mark.situation("T7")
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), SaveFailedError("database is locked")])
 async def test_t7_what_cannot_be_saved_is_kept_and_saved_when_the_trouble_is_over(tmp_path, error):
     trouble = [error, error]
@@ -113,6 +117,7 @@ async def test_t7_what_cannot_be_saved_is_kept_and_saved_when_the_trouble_is_ove
     assert len(host.played) == len(set(host.played)) == 18
 
 
+@pytest.mark.situation("T7")
 async def test_t7_what_stays_unsaved_is_flagged_and_its_record_taken_back(tmp_path):
     flagged = []
 

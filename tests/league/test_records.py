@@ -36,6 +36,7 @@ async def league(tmp_path):
     return tmp_path, await played(tmp_path / "records")
 
 
+@pytest.mark.situation("T14")
 async def test_true_records_verify(league):
     folder, results = league
     records = sorted((folder / "records").glob("*.jsonl"))

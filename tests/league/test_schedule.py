@@ -71,6 +71,7 @@ def test_every_shuffle_is_the_whole_deck_and_differs():
     assert all(Counter(cards) == Counter(deck(2)) for cards in seen)
 
 
+@pytest.mark.situation("T9")
 @pytest.mark.clauses("S3-64", "Q92")
 def test_boards_give_every_seat_its_turn_to_deal():
     boards = [plan_board(RULESET, SECRETS, i) for i in range(8 * 4 * 13)]
@@ -126,6 +127,7 @@ def test_margins_of_tables_without_play():
         margin(RULESET, TableResult("t", "host_fault", 0, None, None, ()), Side.SIDE_02)
 
 
+@pytest.mark.situation("T8")
 async def test_standings_are_the_same_at_any_number_in_flight_and_in_any_order():
     one = await play_all(plan(), StandInHost(BRAINS), in_flight=1)
     many = await play_all(plan(), StandInHost(BRAINS, stagger=True), in_flight=16)
@@ -136,6 +138,7 @@ async def test_standings_are_the_same_at_any_number_in_flight_and_in_any_order()
     assert {line.pairs for line in standings(names, one)} == {8}
 
 
+@pytest.mark.situation("T9")
 async def test_identical_deterministic_bots_differ_by_exactly_nothing():
     brains = {"a": shower, "b": shower}
     outcomes = await play_all(plan(("a", "b"), boards=16), StandInHost(brains))

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pytest
 import structlog
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.boards.shuffle import board_commitment
@@ -79,6 +80,7 @@ async def played(folder: Path, in_flight: int) -> tuple[dict[str, Searcher], Hos
     return clients, host, log.getvalue()
 
 
+@pytest.mark.situation("T14")
 async def test_t14_no_bot_finds_a_seed_and_the_same_league_comes_out_at_any_number_in_flight(tmp_path):
     """Deals, seats, pairings and results are those of one pair after the other; commitments before, seeds after."""
     one, many = tmp_path / "one", tmp_path / "many"
@@ -138,6 +140,7 @@ class Watching(StandInHost):
         return result
 
 
+@pytest.mark.situation("T14")
 async def test_no_file_holds_the_seed_of_a_board_that_another_table_still_plays(tmp_path):
     plan = Plan("t", RULES, tuple(map(Entry.of_bot, BRAINS)), 6, SECRETS, shared=True)
     host = Watching(plan, tmp_path)

@@ -62,6 +62,7 @@ async def play(store, folder, stop_after=None, host=None):
         return await play_league(PLAN, host, folder, done=store.outcomes("t"), save=save, tables_in_flight=4)
 
 
+@pytest.mark.situation("T5")
 async def test_a_league_that_was_stopped_ends_as_one_that_was_not(tmp_path, store):
     with pytest.raises(StoppedError):
         await play(store, tmp_path / "records", stop_after=4)
@@ -76,6 +77,7 @@ async def test_a_league_that_was_stopped_ends_as_one_that_was_not(tmp_path, stor
         assert path.read_bytes() == (tmp_path / "records" / path.name).read_bytes()
 
 
+@pytest.mark.situation("T6")
 async def test_a_result_is_written_once_and_the_first_is_kept(tmp_path, store):
     pairs = []
 

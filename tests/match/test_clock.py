@@ -104,6 +104,7 @@ def test_a_byoyomi_period_is_lost_only_by_using_it_up_and_the_last_one_never() -
     assert clock.periods == 1
 
 
+@pytest.mark.situation("c")
 def test_the_start_budget_is_for_the_first_decision_of_each_seat() -> None:
     """A model that is loaded at the first question is not late; the second question has the limit alone."""
     machine, messages = started(START)
@@ -126,6 +127,7 @@ def test_the_cap_ends_a_decision_that_the_bank_would_leave_open() -> None:
     assert machine.deal.to_act == seat.next
 
 
+@pytest.mark.situation("T2")
 @pytest.mark.parametrize("name", MODES)
 def test_t2_silence_is_ended_by_the_clock_in_every_mode(name: str) -> None:
     control = MODES[name]
@@ -142,6 +144,7 @@ def test_t2_silence_is_ended_by_the_clock_in_every_mode(name: str) -> None:
     assert {kind for kinds in machine.result.faults.values() for kind in kinds} == {"timeout"}
 
 
+@pytest.mark.situation("T2")
 def test_no_random_control_leaves_a_decision_open_longer_than_its_cap() -> None:
     seed = random.randrange(2**32)
     print(f"seed {seed}")
@@ -314,6 +317,7 @@ def test_getting_ready_is_timed_even_if_decisions_are_not() -> None:
     assert machine.next_timer() == 2_000
 
 
+@pytest.mark.situation("T3")
 def test_t3_late_doubled_and_early_answers_are_counted_and_are_no_faults() -> None:
     machine, messages = started(PLAIN)
     seat, decision = to_phase(machine, messages, Phase.LEAD)

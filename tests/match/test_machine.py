@@ -141,6 +141,7 @@ def test_a_decision_comes_with_all_events_before_it() -> None:
                 assert message.decision.as_of_seq == seqs[message.seat]
 
 
+@pytest.mark.situation("T4")
 def test_an_illegal_answer_is_asked_again_then_replaced() -> None:
     machine, messages = started()
     seat, decision = to_phase(machine, messages, Phase.LEAD)
@@ -202,6 +203,7 @@ def test_calling_that_runs_out_of_time_is_a_pass() -> None:
     assert machine.deal.view.shown == shown
 
 
+@pytest.mark.situation("T3")
 def test_an_answer_after_the_deadline_is_late_even_before_the_timer_fires() -> None:
     machine, messages = started()
     seat, decision = to_phase(machine, messages, Phase.LEAD)
@@ -219,6 +221,7 @@ def test_the_burial_has_its_own_limit() -> None:
     assert machine.next_timer() in (1_010, 5_110)  # events that wait for others, or the limit
 
 
+@pytest.mark.situation("T3")
 def test_a_repeated_answer_is_a_duplicate_another_one_stale() -> None:
     machine, messages = started()
     seat, decision = to_phase(machine, messages, Phase.LEAD)
