@@ -11,6 +11,7 @@ from chaodipi.engine.errors import MalformedError
 from chaodipi.service.host.errors import HostError, SessionRefused
 from chaodipi.service.host.identity import Grant, Principal, Tokens
 from chaodipi.service.host.nonces import NonceDesk, NonceRound
+from chaodipi.service.host.patience import Patience
 from chaodipi.service.host.quota import Quotas, Usage
 from chaodipi.service.host.runner import SeatLink, TableRunner
 from chaodipi.service.host.session import Draining, Greeting, PingSent, Session, Warned
@@ -171,6 +172,8 @@ class Host:
     def give_up(self, bot: str) -> None:
         """Nobody will bring *bot* back: its seats are not waited for, until it opens a session after all."""
         self._given_up.add(bot)
+        for link in self._orphans(bot):
+            link.runner.lose(link)
         self._notify()
 
     # ---- sessions
@@ -227,8 +230,9 @@ class Host:
         links = list(session.channels.values())
         session.channels.clear()
         log.info("session_closed", bot=session.bot, session=session.id, seats=len(links))
+        in_vain = session.bot in self._given_up and not sessions
         for link in links:
-            link.runner.detach(link, self.resume_window_s)
+            link.runner.detach(link, 0 if in_vain else self.resume_window_s)
         self._nonces.lose(session)
         for other in list(sessions):
             self._adopt(other)
@@ -374,8 +378,8 @@ class Host:
         """
         Play one table to its end.
 
-        Waits while the bots seated are busy; if one is not there at all, for ``ready_ms``, after
-        which its seats are played by default actions until it comes. Cancelling stops the table.
+        Waits while the bots seated are busy, and holds none of them meanwhile; if one is not there at all, for
+        ``ready_ms``, after which its seats are played by default actions until it comes. Cancelling stops the table.
 
         Raises:
             HostError: the host is stopping, or a table of this id is being played.
@@ -393,7 +397,7 @@ class Host:
         self.metrics.table_started()
         log.info("table_started", table=spec.table_id, bots=spec.bots)
         self._runners[spec.table_id] = runner
-        runner.seat(chosen, self._given_up)
+        runner.seat(chosen)
         try:
             return await asyncio.shield(runner.done)
         except asyncio.CancelledError:
@@ -406,11 +410,12 @@ class Host:
         """
         A session with a free seat for each seat.
 
-        Bots that are here are waited for as long as they are busy, and never passed over. Bots that are away are
-        waited for ``ready_ms``, or not at all if they were given up; then their seats have None.
+        Bots that are here are waited for as long as they are busy, and never passed over. A bot that is away is waited
+        for ``ready_ms``, or not at all if it was given up; then its seats have None. All are chosen at once, so that
+        who waits for the others is free for other tables.
         """
         loop = asyncio.get_running_loop()
-        waited_since = loop.time()
+        patience = Patience(spec.time.ready_ms / 1000)
         async with self._changed:
             while True:
                 if self._draining:
@@ -418,14 +423,11 @@ class Host:
                 chosen = self._choose(spec)
                 missing = {bot for bot in spec.bots if not self._could_seat(bot, spec.bots.count(bot))}
                 busy = {bot for bot, session in zip(spec.bots, chosen, strict=True) if session is None} - missing
-                if not missing:
-                    waited_since = loop.time()
-                left = waited_since + spec.time.ready_ms / 1000 - loop.time()
-                may_come = bool(missing - self._given_up) and left > 0
-                if not busy and not may_come:
+                left_s = patience.left_s(missing - self._given_up, loop.time())
+                if not busy and not left_s:
                     return chosen
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(left if may_come else None):
+                    async with asyncio.timeout(left_s or None):
                         await self._changed.wait()
 
     def _choose(self, spec: TableSpec) -> list[Session | None]:

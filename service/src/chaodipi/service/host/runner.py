@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections import Counter
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 
 import structlog
 from chaodipi.engine.actions import Action, ActionKind
@@ -74,23 +74,19 @@ class TableRunner:
 
     # ---- seats
 
-    def seat(self, sessions: Iterable[Session | None], absent: Container[str] = ()) -> None:
-        """
-        Give each seat its session at the start.
-
-        A seat without one is waited for until the ready time is over, but not if its bot is in *absent*.
-        """
-        for link, session in zip(self.links, sessions, strict=True):
+    def seat(self, sessions: Iterable[Session | None]) -> None:
+        """Give each seat its session at the start; one without, whose bot was waited for, is played without it."""
+        pairs = list(zip(self.links, sessions, strict=True))
+        for link, session in pairs:
             if session is not None:
                 self.attach(link, session)
-            else:
-                self._away(link, given_up=link.bot in absent)
+        # After the others have their seats: with this the table may be forfeited, and that is to be told to them.
+        for link, session in pairs:
+            if session is None:
+                self._absent(link)
 
-    def _away(self, link: SeatLink, *, given_up: bool) -> None:
-        if given_up:
-            self._guard(lambda m: m.seat_absent(link.seat, now_ms()))
-        else:
-            self._guard(lambda m: m.seat_away(link.seat, now_ms()))
+    def _absent(self, link: SeatLink) -> None:
+        self._guard(lambda m: m.seat_absent(link.seat, now_ms()))
 
     def attach(self, link: SeatLink, session: Session, last_seq: int = 0) -> None:
         """Give the seat to *session*; a seat that was held before goes on after *last_seq*."""
@@ -109,18 +105,25 @@ class TableRunner:
             self._guard(lambda m: m.seat_back(link.seat, now_ms(), last_seq))
 
     def detach(self, link: SeatLink, grace_s: float) -> None:
-        """The seat's session is gone; after *grace_s* without another one the seat counts as lost."""
+        """
+        The seat's session is gone; after *grace_s* without another one the seat counts as lost.
+
+        At an untimed table there is no such limit, because a bot that is stopped in a debugger answers no ping either:
+        its seat waits until it is back. *grace_s* = 0: nobody is waited for, there neither.
+        """
         link.session = None
         link.channel = 0
         if self.done.done():
             return
         if grace_s <= 0:
-            self._lost(link)
-        else:
-            self._away(link, given_up=False)
-            link.grace = asyncio.get_running_loop().call_later(grace_s, self._lost, link)
+            self.lose(link)
+            return
+        self._guard(lambda m: m.seat_away(link.seat, now_ms()))
+        if not self.spec.time.untimed:
+            link.grace = asyncio.get_running_loop().call_later(grace_s, self.lose, link)
 
-    def _lost(self, link: SeatLink) -> None:
+    def lose(self, link: SeatLink) -> None:
+        """Nobody is waited for: the seat, which has no session, is played by default actions until its bot is back."""
         link.grace = None
         self._log.info("seat_lost", seat=int(link.seat), bot=link.bot)
         self._guard(lambda m: m.seat_lost(link.seat, now_ms()))
