@@ -141,8 +141,10 @@ async def test_a_timeout_is_defaulted() -> None:
         time = TimeControl(play_ms=20, bury_ms=20, max_faults=0)
         result = await asyncio.wait_for(host.play_table(table(time=time)), 20)
         assert result.how == "played"
-        assert set(result.faults) == {Seat.S2}
-        assert result.faults[Seat.S2] == {"timeout": sum(r.fault == "timeout" for r in result.decisions)}
+        # A clock as short as that may be too short for the others too, on a busy machine.
+        cats = [record for record in result.decisions if record.seat == Seat.S2]
+        assert {record.fault for record in cats} == {"timeout"}
+        assert result.faults[Seat.S2] == {"timeout": len(cats)}
 
 
 @pytest.mark.situation("g")
