@@ -394,9 +394,8 @@ class Deal:
     def _reveal(self) -> None:
         """Publish what was shown in the dark once nobody may stir any more, and book failed stirs (Q36, Q99, Q124)."""
         view = self.view
-        if view.revealed or view.phase != Phase.LEAD:
+        if view.revealed or view.phase != Phase.LEAD or view.trump is None:  # a stacked position may tell of no trump
             return
-        assert view.trump is not None
         shown = tuple(Shown(s.seat, s.kind, s.cards, s.named, False, s.phase) for s in view.shown)
         self._emit(TrumpRevealed(view.trump, view.level, shown))
         if self.ruleset.blind_stir_fail:

@@ -80,12 +80,17 @@ def _position(fields: Fields, ruleset: Ruleset) -> Deal:
         tricks_left=begin.whole("tricks_left", 1, 39) if begin.optional("tricks_left") is not None else None,
     )
     begin.refuse_unknown()
-    if deal.phase == Phase.LEAD and deal.view.trump is None:
-        raise MalformedError("FIELD_MISSING", "a position in play has a trump", "trump")
+    _check_trump(deal)
     stands = deal.view.standing
     if stands is not None and trump not in (None, stands.trump):
         raise MalformedError("FIELD_INVALID", "the trump is not the standing showing's", "from")
     return deal
+
+
+def _check_trump(deal: Deal) -> None:
+    """Play needs a trump: the position's, or one that was shown since."""
+    if deal.phase in (Phase.LEAD, Phase.FOLLOW) and deal.view.trump is None:
+        raise MalformedError("FIELD_MISSING", "a position in play has a trump", "trump")
 
 
 def _stacked(ruleset: Ruleset, hands: Mapping[Seat, Sequence[Card]], **values: Any) -> Deal:
@@ -149,6 +154,8 @@ def _run(deal: Deal, entry: Any, ruleset: Ruleset, referee: Referee | None) -> R
             if referee is None or trial.to_act != seat:
                 trial.check(seat, action)
             _close(deal, referee)
+        if action is None or isinstance(action, Play):
+            _check_trump(deal)
         _check_cards(deal, seat, action, refereed=referee is not None)
         if action is None:
             action = Pass() if deal.phase == Phase.DECLARE else deal.default_action(seat)

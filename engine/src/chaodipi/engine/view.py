@@ -235,8 +235,9 @@ class View:
         """
         hand = list(self.hands[seat])
         placed = self.declaration
-        if self.ruleset.overcall == "correction" and not self.revealed and placed is not None and placed.seat == seat:
-            hand.remove(placed.cards[0])
+        lies = self.ruleset.overcall == "correction" and not self.revealed
+        if lies and placed is not None and placed.seat == seat and placed.cards[0] in hand:
+            hand.remove(placed.cards[0])  # a stacked hand may leave it out
         return tuple(hand)
 
     def hand(self, seat: Seat) -> tuple[Card, ...]:
