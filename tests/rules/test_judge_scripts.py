@@ -1,4 +1,4 @@
-"""Scripts of the judge's ``play`` over positions of all kinds, likely and odd: each is answered, and answered in full."""
+"""Scripts of the judge's ``play`` over positions of all kinds: each is answered, and each refusal is explained."""
 
 import random
 from typing import Any
@@ -15,7 +15,7 @@ SCRIPTS = 250
 
 
 def _position(rng: random.Random, preset: str) -> dict[str, Any]:
-    """Three or four small hands with many cards that can be shown, in any phase, with and without a standing showing."""
+    """Small hands with many cards that can be shown, in any phase, with or without a standing showing."""
     rules, level = resolve(preset), rng.choice(LEVELS)
     cards = [card.text for card in deck(rules.decks)]
     shown = [card for card in cards if card in ("rj", "bj", "H5") or card[1] == level]
