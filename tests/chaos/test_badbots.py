@@ -27,6 +27,7 @@ class Played:
     honest: dict
     host: object
     log: str
+    nonces: dict
 
     @property
     def faults(self):
@@ -46,6 +47,12 @@ async def played(name, tmp_path, clock=CLOCK, **options):
         if not name.startswith("crash-at-start"):
             with contextlib.suppress(Exception):
                 await host.wait_for_bots(["dog"], 20)
+        nonces = {}
+        if name == "bad-nonces":
+            for honest, client in clients.items():
+                client.nonce = honest.encode()
+            entries = {f"leagues/l/entries/{each}": each for each in (*HONEST, "dog")}
+            nonces = await host.collect_nonces(entries, b"c" * 32, 60_000)
         spoiled: TableSpec = table("t/spoiled", ("ant", "dog", "bee", "dog"), clock)
         healthy: TableSpec = table("t/healthy", ("ant", "bee", "cat", "bee"), seed=8)
         async with asyncio.timeout(120):
@@ -57,7 +64,7 @@ async def played(name, tmp_path, clock=CLOCK, **options):
             await client.close()
         await asyncio.gather(*running, return_exceptions=True)
     # The end of a long log is written when the bot has ended.
-    return Played(*results, clients, host, (tmp_path / "dog.log").read_text(errors="replace"))
+    return Played(*results, clients, host, (tmp_path / "dog.log").read_text(errors="replace"), nonces)
 
 
 # What each may be booked for, and whether its table must be forfeited (None: it depends on when the bot is noticed).
@@ -80,6 +87,7 @@ EXPECTED = {
     "thief": (set(), False),
     "strange": (set(), False),
     "forker": (set(), False),
+    "bad-nonces": (set(), False),
     "flood": ({"not_ready", "timeout", "disconnected"}, None),
 }
 
@@ -127,6 +135,17 @@ async def test_a_bad_bot_gets_its_own_faults_and_nobody_elses_notice(name, tmp_p
     strays = {kind for kinds in done.spoiled.strays.values() for kind in kinds}
     assert strays == ({STRAYS[name]} if name in STRAYS else set())
     assert not any(seat in done.spoiled.strays for seat in (0, 2)), done.spoiled.strays
+
+
+async def test_bad_nonces_are_refused_and_those_of_the_others_stand(tmp_path):
+    """The first that can be used is the bot's own; nothing that it says of others' entries changes them."""
+    done = await played("bad-nonces", tmp_path, TimeControl())
+    given = {name: name.encode() for name in HONEST} | {"dog": b"first"}
+    assert done.nonces == {f"leagues/l/entries/{name}": nonce for name, nonce in given.items()}
+    assert done.log.count("warned: FIELD_INVALID entry_nonce.nonce has ") == 2
+    # Five of others, two after the first of its own, and one with every decision.
+    assert done.log.count("warned: NONCE_NOT_ASKED ") > 7
+    assert done.spoiled.how == "played"
 
 
 def test_every_bad_bot_is_tried():

@@ -1,4 +1,5 @@
-// The shuffle written a second time, from the text in boards/shuffle.py; checks the published vector given as argument.
+// The shuffle written a second time, from the text in boards/shuffle.py; checks the published vector given as argument,
+// and with a league's results.json and records behind it, that those were dealt from what the league revealed.
 import { createHash, createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 
@@ -37,21 +38,42 @@ const vector = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const faults = [];
 const same = (what, got, wanted) => { if (got !== wanted) faults.push(`${what}: ${got}, in the vector ${wanted}`); };
 
+const commitmentOf = (seed) => sha(Buffer.from("cdp1/league"), seed).toString("hex");
+const digestOf = (nonces) => sha(...nonces.map(hex).flatMap((nonce) => [u32(nonce.length), nonce]));
+const boardSeedOf = (seed, board, redeal, ruleset, nonces) => createHmac("sha256", seed)
+  .update(Buffer.concat([Buffer.from("cdp1/board"), u32(board), u32(redeal), sha(hex(ruleset)), nonces]))
+  .digest();
+
 const seed = hex(vector.seed);
-same("seed_commitment", sha(Buffer.from("cdp1/league"), seed).toString("hex"), vector.seed_commitment);
-const nonces = sha(...vector.nonces.map(hex).flatMap((nonce) => [u32(nonce.length), nonce]));
+same("seed_commitment", commitmentOf(seed), vector.seed_commitment);
+const nonces = digestOf(vector.nonces);
 same("nonces_digest", nonces.toString("hex"), vector.nonces_digest);
 for (const shuffle of vector.shuffles) {
   const name = `board ${shuffle.board}`;
-  const boardSeed = createHmac("sha256", seed)
-    .update(Buffer.concat([Buffer.from("cdp1/board"), u32(shuffle.board), u32(shuffle.redeal), sha(hex(vector.ruleset_digest)), nonces]))
-    .digest();
+  const boardSeed = boardSeedOf(seed, shuffle.board, shuffle.redeal, vector.ruleset_digest, nonces);
   same(`${name} board_seed`, boardSeed.toString("hex"), shuffle.board_seed);
   same(`${name} board_commitment`, sha(Buffer.from("cdp1/board-commit"), boardSeed).toString("hex"), shuffle.board_commitment);
   const stream = words(boardSeed);
   same(`${name} words`, shuffle.first_words.map(() => stream.next().value).join(), shuffle.first_words.join());
   same(`${name} first_drawer`, sha(Buffer.from("cdp1/first-drawer"), boardSeed)[0] & 3, shuffle.first_drawer);
   same(`${name} cards`, shuffled(boardSeed, shuffle.packs).join(" "), shuffle.cards);
+}
+
+const [results, ...records] = process.argv.slice(3);
+if (results) {
+  const league = JSON.parse(readFileSync(results, "utf8"));
+  const revealed = hex(league.seed);
+  same("the league's commitment", commitmentOf(revealed), league.seed_commitment);
+  for (const path of records) {
+    const lines = readFileSync(path, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+    const { board, ruleset, board_commitment } = lines[0];
+    const seeds = lines.at(-1).board_seeds;
+    seeds.forEach((shown, redeal) => {
+      const made = boardSeedOf(revealed, board, redeal, ruleset.digest, digestOf(league.nonces));
+      same(`${path} shuffle ${redeal}`, made.toString("hex"), shown);
+    });
+    same(`${path} commitment`, sha(Buffer.from("cdp1/board-commit"), hex(seeds[0])).toString("hex"), board_commitment);
+  }
 }
 for (const fault of faults) console.error(fault);
 process.exit(faults.length ? 1 : 0);

@@ -1,11 +1,14 @@
 """What a league reveals at its end: whatever does not match is named, down to what was changed."""
 
 import json
+import subprocess
+from pathlib import Path
 
 import pytest
 from chaodipi.engine.ruleset import resolve
 from chaodipi.sdk import Bot
 from chaodipi.sdk.nonces import Nonces
+from chaodipi.service.boards import board
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli.errors import UsageError
 from chaodipi.service.cli.replay import verify_files
@@ -14,6 +17,7 @@ from chaodipi.service.scheduler.league import MissingPair, play_league, results_
 from chaodipi.service.scheduler.schedule import Entry, Plan
 
 from tests.league.stand_in import StandInHost, default_brain, high, shower
+from tests.support.tools import needs_tool
 
 BRAINS = {"low": default_brain, "shower": shower, "high": high}
 SEED = b"\x5e" * 32
@@ -118,18 +122,18 @@ async def test_every_change_of_what_is_revealed_is_named(league, change, capsys)
 
 
 @pytest.mark.parametrize(
-    ("board", "text"),
+    ("number", "text"),
     [
         (1, "shuffle 0 of board 1 is not from the league's seed and nonces: it is shuffle 0 of board 0"),
         (1, "board: table t/00000/low-shower/1 is not of board 1 of league t"),
         (99, "shuffle 0 of board 99 is not from the league's seed and nonces: it is shuffle 0 of board 0"),
     ],
 )
-async def test_a_changed_board_number_is_named_with_the_board_that_it_is(league, board, text, capsys):
+async def test_a_changed_board_number_is_named_with_the_board_that_it_is(league, number, text, capsys):
     folder, results, _kept = league
     path = folder / "records/t_00000_low-shower_1.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    lines[0]["board"] = board
+    lines[0]["board"] = number
     path.write_text(chained({key: line[key] for key in line if key != "chain"} for line in lines))
     good, said = check(folder, results, capsys)
     assert not good
@@ -214,6 +218,22 @@ async def test_while_pairs_are_missing_neither_seed_nor_nonces_are_shown_and_rec
     assert said == "12 records, 12 match, 0 do not (without the league's seed)\n"
     with pytest.raises(UsageError, match="or their seed is not revealed yet"):
         check(folder, results | {"seed": None, "nonces": None}, capsys, kept)
+
+
+@needs_tool("node")
+async def test_what_is_revealed_deals_the_same_in_javascript(league):
+    """A second implementation finds every shuffle of the records by the league's seed and nonces, and no other."""
+    folder, results, _kept = league
+    here = Path(__file__).parent
+    command = ["node", here / "shuffle_check.mjs", Path(board.__file__).with_name("vector.json")]
+    command += [folder / "results.json", *sorted((folder / "records").glob("*.jsonl"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    results["nonces"][1] = "00"
+    (folder / "results.json").write_text(json.dumps(results))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert len([line for line in done.stderr.splitlines() if " shuffle 0: " in line]) == 12
 
 
 async def test_a_revealed_league_is_repeated_by_its_seed_and_nonces(league, tmp_path):

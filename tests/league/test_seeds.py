@@ -1,4 +1,4 @@
-"""Seeds are write-only until a board is over, whoever looks and however many tables are in flight (T14)."""
+"""Seeds and nonces are write-only until their board or league is over, whoever looks, at any number in flight (T14)."""
 
 import asyncio
 import io
@@ -32,13 +32,14 @@ def forms(secret: bytes) -> list[bytes]:
 
 
 def secrets_of(plan: Plan) -> dict[str, bytes]:
-    """Everything of *plan* that nobody may learn while it is played: its seed, and every board's."""
+    """Everything of *plan* that nobody may learn while it is played: its seed, every board's, and the nonces."""
     boards = {
         f"seed of board {board}, shuffle {redeal}": plan.secrets.board_seed(board, redeal, plan.ruleset)
         for board in range(plan.boards)
         for redeal in range(3)
     }
-    return boards | {"seed": plan.secrets.seed}
+    nonces = {f"nonce {at}": nonce for at, nonce in enumerate(plan.secrets.nonces)}
+    return boards | nonces | {"seed": plan.secrets.seed}
 
 
 def found_in(data: bytes, secrets: dict[str, bytes]) -> list[str]:
@@ -70,6 +71,11 @@ async def played(folder: Path, in_flight: int) -> tuple[dict[str, Searcher], Hos
             clients = {name: Searcher(port, name) for name in NAMES}
             running = [asyncio.create_task(client.run()) for client in clients.values()]
             await host.wait_for_bots(NAMES, 30)
+            for client, nonce in zip(clients.values(), SECRETS.nonces, strict=True):
+                client.nonce = nonce
+            entries = {f"leagues/t/entries/{name}": name for name in NAMES}
+            given = await host.collect_nonces(entries, SECRETS.commitment, 60_000)
+            assert tuple(given[entry] for entry in entries) == SECRETS.nonces
             outcomes = await play_league(PLAN, host, folder / "records", tables_in_flight=in_flight)
             (folder / "results.json").write_text(json.dumps(results_json(PLAN, outcomes, "points")))
             for client in clients.values():
@@ -122,7 +128,7 @@ class Watching(StandInHost):
         hidden = {
             name: secret
             for name, secret in secrets_of(self.plan).items()
-            if name == "seed" or self.left[int(name.split()[3].rstrip(","))]
+            if not name.startswith("seed of board ") or self.left[int(name.split()[3].rstrip(","))]
         }
         for path in self.folder.rglob("*"):
             try:

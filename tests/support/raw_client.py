@@ -51,7 +51,7 @@ async def hosting(**options: Any) -> AsyncIterator[tuple[Host, int]]:
 
 
 class Client:
-    """A bot that takes the first legal action; *answer* may replace what it says."""
+    """A bot that takes the first legal action; *answer* may replace what it says. It gives *nonce*, None: none."""
 
     def __init__(
         self,
@@ -77,6 +77,7 @@ class Client:
         self.asked = asyncio.Event()
         self.draining: session_pb2.Draining | None = None
         self._unanswered: list[session_pb2.SeatUpdate] = []
+        self.nonce: bytes | None = None
         self.nonce_requests: asyncio.Queue[session_pb2.NonceRequest] = asyncio.Queue()
         self.warnings: asyncio.Queue[cards_pb2.Problem] = asyncio.Queue()
         self._hello = session_pb2.Hello(sdk="raw", instance=instance, legal_mode=session_pb2.LEGAL_MODE_FACTORED)
@@ -157,6 +158,9 @@ class Client:
             self.ended.append(message.seat_ended)
         elif kind == "nonce_request":
             self.nonce_requests.put_nowait(message.nonce_request)
+            if self.nonce is not None:
+                entry_nonce = session_pb2.EntryNonce(entry=message.nonce_request.entry, nonce=self.nonce)
+                return session_pb2.ClientMessage(entry_nonce=entry_nonce)
         elif kind == "warning":
             self.warnings.put_nowait(message.warning)
         elif kind == "draining":

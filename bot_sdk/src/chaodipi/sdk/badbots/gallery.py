@@ -215,6 +215,22 @@ class Forker(RawBot):
         return await super().receive(message)
 
 
+class BadNonces(RawBot):
+    """Gives nonces that are too long, for entries of others and unasked, and takes its own back."""
+
+    async def receive(self, message: session_pb2.ServerMessage) -> Messages:
+        if message.WhichOneof("body") != "nonce_request":
+            return await super().receive(message)
+        entry = message.nonce_request.entry
+        league = entry.rpartition("/")[0]
+        others = [self.nonce(f"{league}/{name}", b"mine") for name in ("ant", "greedy", "rules", "random", "nobody")]
+        given = [self.nonce(entry, nonce) for nonce in (b"x" * 33, b"x" * 200_000, b"first", b"second", b"")]
+        return [*others, *given]
+
+    async def decide(self, channel: int, decision: Decision) -> Messages:
+        return [self.nonce("", b""), *await super().decide(channel, decision)]
+
+
 class Flood(RawBot):
     """Sends frames as fast as it can, with nothing in them."""
 
@@ -242,6 +258,7 @@ GALLERY: dict[str, type[RawBot]] = {
     "thief": Thief,
     "strange": Strange,
     "forker": Forker,
+    "bad-nonces": BadNonces,
     "flood": Flood,
 }
 """Every bad bot by its name on the command line."""

@@ -5,6 +5,7 @@ Unlike :class:`chaodipi.sdk.Session` it does not reconnect, check or repair anyt
 
 import asyncio
 import contextlib
+import secrets
 from typing import Any
 
 import grpc
@@ -103,6 +104,8 @@ class RawBot:
             self.seats.pop(message.seat_ended.channel, None)
         elif kind == "ping":
             return [Message(pong=session_pb2.Pong(nonce=message.ping.nonce))]
+        elif kind == "nonce_request":
+            return [self.nonce(message.nonce_request.entry, secrets.token_bytes(32))]
         elif kind == "warning":
             print(f"warned: {message.warning.reason} {message.warning.message}", flush=True)
         elif kind == "seat_update" and message.seat_update.HasField("decision"):
@@ -113,6 +116,10 @@ class RawBot:
     async def decide(self, channel: int, decision: seat_pb2.DecisionRequest) -> list[session_pb2.ClientMessage]:
         """What to send when seat *channel* is asked: here the first legal action."""
         return [self.answer(channel, decision.decision_id, first_legal(decision))]
+
+    def nonce(self, entry: str, nonce: bytes) -> session_pb2.ClientMessage:
+        """A nonce for *entry*."""
+        return Message(entry_nonce=session_pb2.EntryNonce(entry=entry, nonce=nonce))
 
     def answer(
         self, channel: int, decision_id: int, action: cards_pb2.Action | None = None

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -32,6 +32,10 @@ class OpenHost(Protocol):
     async def play_table(self, spec: TableSpec) -> TableResult: ...
 
     async def wait_for_bots(self, names: Iterable[str], timeout: float | None = None) -> None: ...
+
+    async def collect_nonces(
+        self, bots: Mapping[str, str], seed_commitment: bytes, within_ms: int
+    ) -> dict[str, bytes]: ...
 
     def online(self) -> dict[str, int]: ...
 

@@ -10,6 +10,7 @@ from chaodipi.service.cli import hosting
 from chaodipi.service.cli.admission import Admission
 from chaodipi.service.cli.demo import seed_from_text
 from chaodipi.service.cli.errors import UsageError
+from chaodipi.service.cli.nonces import collect
 from chaodipi.service.cli.playing import BOT_START_S, Played, play_plan
 from chaodipi.service.cli.results import write_results
 from chaodipi.service.cli.screen import print_drained, print_missing, print_standings
@@ -57,10 +58,10 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
                 rank_by=league.rank_by,
                 pairs=_plan(league, Secrets(b"")).pair_count,
                 seed=seed_from_text(league.seed),
-                nonces=league.nonces,
+                nonces=None if league.asks_nonces else league.nonces,
             )
         )
-        plan = _plan(league, Secrets(row.seed, row.nonces or ()))
+        plan = _plan(league, _secrets(row))
         store.keep_plan(league.name, plan_to_json(plan, league.labels))
         done = store.outcomes(league.name)
         console.print(f"league {league.name}: {plan.pair_count} pairs of tables, {len(done)} done")
@@ -73,7 +74,7 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
                 Launcher(folder / "bots", limits=league.limits, restarts=league.restarts) as launcher,
                 Archive(store) as archive,
             ):
-                played = asyncio.run(_play(console, league, plan, store, launcher, folder, done, config, archive))
+                played = asyncio.run(_play(console, league, row, store, launcher, folder, done, config, archive))
         if played.ending == Ending.STOPPED:
             return played
         outcomes, missing = played.outcomes, played.missing
@@ -82,6 +83,7 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
         print_standings(console, f"{league.name}, by {league.rank_by}", lines, decision_times(outcomes))
         print_missing(console, missing)
         # After the standings: where the disk is full they are shown at least.
+        plan = _plan(league, _secrets(store.league(league.name)))
         results = results_json(plan, outcomes, league.rank_by, missing)
         otherwise = "what was played is in the store, and the same command writes it from there"
         write_results(folder / "results.json", results, otherwise)
@@ -98,10 +100,15 @@ def _plan(league: LeagueFile, secrets: Secrets) -> Plan:
     )  # fmt: skip
 
 
+def _secrets(row: LeagueRow) -> Secrets:
+    """What boards are dealt from; nonces that are not collected yet are none."""
+    return Secrets(row.seed, row.nonces or ())
+
+
 async def _play(
     console: Console,
     league: LeagueFile,
-    plan: Plan,
+    row: LeagueRow,
     store: Store,
     launcher: Launcher,
     folder: Path,
@@ -134,15 +141,19 @@ async def _play(
             except StoreError as error:
                 raise SaveFailedError(str(error)) from error
 
+        async def seal() -> Plan:
+            return _plan(league, _secrets(await collect(console, hosted.host, store, row, league.entries)))
+
         return await play_plan(
             console,
-            plan,
+            _plan(league, _secrets(row)),
             hosted,
             launcher,
             sorted(playing),
             folder / "records",
             signals,
             drain_s=config.drain_s,
+            seal=seal,
             done=done,
             save=save,
             tables_in_flight=league.tables_in_flight,

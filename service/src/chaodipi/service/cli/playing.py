@@ -65,6 +65,7 @@ async def play_plan(
     signals: StopSignals,
     *,
     drain_s: int,
+    seal: Callable[[], Awaitable[Plan]] | None = None,
     done: Mapping[int, PairOutcome] | None = None,
     save: Callable[[PlayedPair], Awaitable[None]] = _nothing,
     tables_in_flight: int = 16,
@@ -77,6 +78,8 @@ async def play_plan(
 
     A launched bot that ends before all are there is a mistake of its owner: BotExitedError. Later it is started again,
     a bounded number of times, and its seats are played by the fault policy while it is away.
+
+    *seal* is awaited when all bots are there, and gives the plan with the secrets that its boards are dealt from.
 
     At the first signal no table is begun any more. Those in flight have *drain_s* seconds to end, then end without a
     score; pairs that are whole by then are saved, all others are dropped whole. The second signal ends all at once.
@@ -107,8 +110,17 @@ async def play_plan(
             if not await signals.unless_first(hosting.unless(launcher.watch(), host.wait_for_bots(names, wait_s))):
                 return
             progress.begin()
-            league = play_league(
-                plan,
+            await hosting.unless(launcher.keep(ended), play_sealed())
+
+        async def play_sealed() -> None:
+            try:
+                sealed = plan if seal is None else await seal()
+            except HostError:
+                if not host.draining:
+                    raise
+                return
+            await play_league(
+                sealed,
                 _Draining(host, tables or host),
                 records,
                 done=done,
@@ -119,7 +131,6 @@ async def play_plan(
                 stopping=signals.first.is_set,
                 tables_in_flight=tables_in_flight,
             )
-            await hosting.unless(launcher.keep(ended), league)
 
         async def drain() -> None:
             console.print(
