@@ -182,6 +182,9 @@ def test_server_settings_from_file_and_environment(tmp_path):
     assert (config.listen, config.metrics_port) == ("0.0.0.0:1", 8)
     with pytest.raises(ConfigError, match="CHAODIPI_METRICS_PORT = 'x': a whole number expected"):
         load_server_config(None, {"CHAODIPI_METRICS_PORT": "x"})
+    with pytest.raises(ConfigError, match="log_level = 'loud': one of debug, info, warning, error expected"):
+        load_server_config(path, {"CHAODIPI_LOG_LEVEL": "loud"})
+    assert load_server_config(path, {"CHAODIPI_LOG_LEVEL": "INFO"}).log_level == "INFO"
 
 
 @pytest.mark.parametrize(
@@ -189,6 +192,12 @@ def test_server_settings_from_file_and_environment(tmp_path):
     [
         ('tls_cert = "x"\n', "{path}: tls_cert needs tls_key"),
         ('tls_client_ca = "x"\n', "{path}: tls_client_ca needs tls_cert"),
+        (
+            'listen = "127.0.0.1:1"\nlog_level = "loud"\n',
+            "{path}:2: log_level = 'loud': one of debug, info, warning, error",
+        ),
+        ("metrics_port = 99999\n", "{path}:1: metrics_port = 99999: a port, 0 to 65535, expected"),
+        ("drain_s = -1\n", "{path}:1: drain_s = -1: 0 or more expected"),
         ("insecure = 1\n", "{path}:1: insecure = 1: true or false expected"),
         ("[quotas]\nframes = 1\n", "{path}:2: unknown key 'frames' in [quotas]; known: sessions, matches, frames_s"),
         ("[quotas]\nsessions = 0\n", "{path}:2: sessions = 0 in [quotas]: 1 or more expected"),
@@ -276,6 +285,18 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(tmp_path, busy, command):
     done = chaodipi(*arguments[command])
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
     assert done.stderr.startswith(f"chaodipi: port {busy} is in use at 127.0.0.1")
+
+
+def test_metrics_at_an_address_that_is_none_here_say_so(tmp_path):
+    config = tmp_path / "server.toml"
+    config.write_text(
+        f'listen = "127.0.0.1:0"\nmetrics_port = 9\nmetrics_host = "192.0.2.1"\nstore = "{tmp_path}/c.db"\n'
+    )
+    done = chaodipi("serve", "--config", config)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "chaodipi: no metrics at 192.0.2.1:9: Cannot assign requested address\n",
+    )
 
 
 @pytest.mark.parametrize(

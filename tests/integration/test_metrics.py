@@ -2,12 +2,17 @@
 
 import asyncio
 import contextlib
+import io
+import json
 from typing import Any
 
 import grpc
+import structlog
 from chaodipi.engine.cards import Seat
+from chaodipi.service.logs import configure_logs
 from chaodipi.service.match.table import TimeControl
-from chaodipi.v1 import bot_pb2, bot_pb2_grpc, session_pb2
+from chaodipi.service.metrics import Metrics
+from chaodipi.v1 import bot_pb2, bot_pb2_grpc, cards_pb2, session_pb2
 
 from tests.support.raw_client import NAMES, Client, hosting, seated, table
 
@@ -72,3 +77,38 @@ async def test_the_loop_and_the_queues_are_watched() -> None:
         while host.metrics.registry.get_sample_value("chaodipi_bot_loop_lag_seconds", {"bot": "ant"}) != 0:
             await asyncio.sleep(0.01)
         assert value(host, "sessions") == 4
+
+
+async def test_faults_are_in_the_log_with_table_deal_seat_and_decision_when_their_table_is_over() -> None:
+    """One line a fault, as many as the table counts; all else that the log says of the table comes before or after."""
+    stream = io.StringIO()
+    before = structlog.get_config()
+    try:
+        configure_logs("info", stream)
+        async with hosting() as (host, port), seated(port) as clients:
+            wrong = cards_pb2.Action(play=cards_pb2.Play(cards=[cards_pb2.CARD_BIG_JOKER] * 39))
+            clients["bee"].answer = lambda _decision: wrong
+            await host.wait_for_bots(NAMES, 10)
+            clock = TimeControl(attempts=1, max_faults=3)
+            result = await asyncio.wait_for(host.play_table(table(time=clock)), 60)
+    finally:
+        structlog.configure(**before)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    faults = [line for line in lines if line["event"] == "fault"]
+    assert {"t/1"} == {line["table"] for line in faults}
+    assert [(line["seat"], line["bot"], line["kind"]) for line in faults] == [(1, "bee", "illegal")] * 3
+    assert [line["decision"] for line in faults] == [1, 2, 3]
+    assert {line["deal"] for line in faults} <= {1, 2, 3, 4}
+    assert result.faults == {1: {"illegal": 3}}
+    assert [line["event"] for line in lines if line.get("table") == "t/1"] == [
+        "table_started",
+        *["fault"] * 3,
+        "table_over",
+    ]
+
+
+def test_what_an_alert_waits_for_is_0_before_it_happens() -> None:
+    """A counter that first appears with 1 has not risen for who reads it, so the first fault would wake nobody."""
+    text = Metrics().text()
+    for name in ('tables_total{ending="host_fault"}', "failed_saves_total", "flagged_pairs_total", "reruns_total"):
+        assert f"chaodipi_{name} 0.0" in text

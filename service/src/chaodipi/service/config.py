@@ -3,11 +3,12 @@
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from chaodipi.service.logs import LEVELS
 from chaodipi.service.match.clock import TimeControl, TimeControlError
 
 __all__ = ["QUOTAS", "ConfigError", "ServerConfig", "TomlFile", "load_server_config", "read_time"]
@@ -141,6 +142,13 @@ QUOTAS = (
 """What ``[quotas]`` may limit; the host says what each means."""
 
 
+_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "drain_s": (lambda value: value >= 0, "0 or more"),
+    "metrics_port": (lambda value: 0 <= value <= 65535, "a port, 0 to 65535,"),
+    "log_level": (lambda value: value.lower() in LEVELS, f"one of {', '.join(LEVELS)}"),
+}
+
+
 def load_server_config(
     path: Path | None, env: Mapping[str, str] = os.environ, defaults: ServerConfig = ServerConfig()
 ) -> ServerConfig:
@@ -165,8 +173,11 @@ def load_server_config(
         except (ValueError, KeyError) as error:
             raise ConfigError(f"CHAODIPI_{name.upper()} = {text!r}: {_KIND_NAMES[kind]} expected") from error
         config = replace(config, **{name: found})
-    if config.drain_s < 0:
-        raise ConfigError(f"drain_s = {config.drain_s}: 0 or more expected")
+    for name, (good, expected) in _CHECKS.items():
+        if not good(value := getattr(config, name)):
+            text = f"{name} = {value!r}: {expected} expected"
+            in_file = path is not None and f"CHAODIPI_{name.upper()}" not in env
+            raise file.error(text, name) if in_file else ConfigError(text)
     where = "the settings" if path is None else str(path)
     for name, needed in (("tls_cert", "tls_key"), ("tls_key", "tls_cert"), ("tls_client_ca", "tls_cert")):
         if getattr(config, name) and not getattr(config, needed):

@@ -18,7 +18,7 @@ from chaodipi.sdk.transport import OPTIONS
 from chaodipi.service.certificates import lifetimes
 from chaodipi.service.host.errors import HostError
 from chaodipi.service.rpc.tls import TlsFiles, server_credentials
-from chaodipi.service.store import Store, StoreError
+from chaodipi.service.store import EarlierSchemaError, Store, StoreError
 from chaodipi.service.version import server_version
 from chaodipi.v1 import bot_pb2, bot_pb2_grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -118,8 +118,7 @@ def check_store(path: Path) -> Iterator[Finding]:
     try:
         with Store(path, writing=False) as store:
             damage = store.damage()
-            current = store.is_current()
-            bots = len(store.bots.all()) if current else 0
+            schema = _schema(store)
     except StoreError as error:
         yield Finding("problem", "store", str(error))
         return
@@ -127,10 +126,17 @@ def check_store(path: Path) -> Iterator[Finding]:
         yield Finding("problem", "store", f"{path}: {line}")
     if not damage:
         yield Finding("ok", "store", f"{path} is sound, {path.stat().st_size / (1 << 20):,.1f} MiB")
-    if current:
-        yield Finding("ok", "store", f"its schema is of this version; {bots} bots")
-    else:
-        yield Finding("warning", "store", "its schema is of another version: chaodipi db upgrade")
+    yield schema
+
+
+def _schema(store: Store) -> Finding:
+    try:
+        store.check_schema()
+    except EarlierSchemaError as error:
+        return Finding("warning", "store", str(error))
+    except StoreError as error:
+        return Finding("problem", "store", str(error))
+    return Finding("ok", "store", f"its schema is of this version; {len(store.bots.all())} bots")
 
 
 async def check_server(server: str, tls: Tls | None, token: str) -> list[Finding]:

@@ -32,7 +32,12 @@ class Log:
     def __init__(self, path: str, cap: int, *, append: bool) -> None:
         # The keeper's own umask; the bot never has this descriptor.
         how = os.O_APPEND if append else os.O_TRUNC
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | how | os.O_CLOEXEC, 0o644)
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | how | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            # A full disk costs the log, not the bot.
+            complain(f"no log at {path}: {error.strerror}")
+            self._file = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         self._left = cap
         self._dropped = 0
         self._tail = b""
@@ -60,6 +65,14 @@ class Log:
                 data = data[os.write(self._file, data) :]
         except OSError:
             return
+
+
+def complain(text: str) -> None:
+    """Say *text* where the host says what goes wrong; no matter if nobody can hear it."""
+    try:
+        os.write(2, text.encode() + b"\n")
+    except OSError:
+        return
 
 
 def prctl(option: int, value: int) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,13 @@ import structlog
 from chaodipi.service.streams import lossy
 from structlog.tracebacks import ExceptionDictTransformer
 
-__all__ = ["configure_logs", "logs_in"]
+__all__ = ["LEVELS", "configure_logs", "logs_in"]
 
 _SECRET = ("token", "seat_token", "resume_token", "authorization", "cards", "hand", "hands", "bottom", "seed")
+
+
+LEVELS = ("debug", "info", "warning", "error")
+_BLOCK = 65_536
 
 
 def _without_secrets(logger: object, name: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
@@ -26,14 +31,14 @@ def _without_secrets(logger: object, name: str, event: structlog.typing.EventDic
 
 def configure_logs(level: str = "info", stream: TextIO | None = None) -> None:
     """
-    Write logs from *level* on (debug, info, warning, error) to *stream*, stderr by default.
+    Write logs from *level* on (:data:`LEVELS`) to *stream*, stderr by default.
 
     Raises:
         ValueError: no such level; the caller's mistake.
     """
-    number = logging.getLevelNamesMapping().get(level.upper())
-    if number is None:
-        raise ValueError(f"unknown log level {level!r}: one of debug, info, warning, error")
+    if level.lower() not in LEVELS:
+        raise ValueError(f"unknown log level {level!r}: one of {', '.join(LEVELS)}")
+    number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -50,14 +55,34 @@ def configure_logs(level: str = "info", stream: TextIO | None = None) -> None:
     )
 
 
+def _cut_torn_line(path: Path) -> None:
+    """Take a last line that is not whole off *path*: its writer was killed, and the next line would be spoilt by it."""
+    if not path.is_file():
+        return
+    with path.open("r+b") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end:
+            begin = max(0, end - _BLOCK)
+            file.seek(begin)
+            found = file.read(end - begin).rfind(b"\n")
+            if found >= 0:
+                end = begin + found + 1
+                break
+            end = begin
+        file.truncate(end)
+
+
 @contextlib.contextmanager
 def logs_in(path: Path, *, append: bool) -> Iterator[None]:
     """
-    Write logs to *path* while the block runs. What cannot be written there later costs lines, and nothing else.
+    Write logs to *path* while the block runs, whole lines only. What cannot be written there later costs lines, and
+    nothing else.
 
     Raises:
         OSError: *path* cannot be opened.
     """
+    if append:
+        _cut_torn_line(path)
     stream = path.open("a" if append else "w", encoding="utf-8", buffering=1)
     configure_logs("info", stream)
     try:

@@ -1,8 +1,10 @@
 """Metrics of the host, in a registry of their own, and the small server that shows them."""
 
+import errno
 from collections.abc import Callable
 
 from chaodipi.service.host.errors import HostError
+from chaodipi.service.match.table import ENDINGS
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, start_http_server
 
 __all__ = ["Metrics", "serve_metrics"]
@@ -34,6 +36,7 @@ class Metrics:
         self._pairs = self._counter("pairs", "Pairs of tables that are over and saved")
         self._reruns = self._counter("reruns", "Pairs that are played again because of a fault of the host")
         self._flagged = self._counter("flagged_pairs", "Pairs without a score because of faults of the host")
+        self._saves_failed = self._counter("failed_saves", "Attempts to save a pair that failed, and are made again")
         self._bot_ends = self._counter("bot_ends", "Launched bots that ended while they were needed", "bot")
         self._frames = self._counter("frames", "Frames of sessions", "direction")
         self._messages = self._counter("messages", "Messages in frames", "direction")
@@ -47,6 +50,9 @@ class Metrics:
         # Looking a label up is slower than counting: both are on the path of every decision.
         self._in = (self._frames.labels("in"), self._messages.labels("in"))
         self._out = (self._frames.labels("out"), self._messages.labels("out"))
+        # A counter that first appears with 1 has not risen, for who reads it: alerts need the 0 before.
+        for ending in ENDINGS:
+            self._tables.labels(ending)
         self._known: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
 
     def _counter(self, name: str, what: str, *labels: str) -> Counter:
@@ -99,6 +105,10 @@ class Metrics:
     def pair_rerun(self) -> None:
         """A pair had a fault of the host and is played again."""
         self._reruns.inc()
+
+    def save_failed(self) -> None:
+        """A pair's records or results could not be written."""
+        self._saves_failed.inc()
 
     def pair_flagged(self) -> None:
         """A pair stays without a score: the organiser has to look."""
@@ -153,12 +163,14 @@ def serve_metrics(metrics: Metrics, port: int, address: str = "127.0.0.1") -> tu
     Show *metrics* at ``http://address:port/metrics``; the port (*port* 0: a free one) and how to stop.
 
     Raises:
-        HostError: the port is in use; the operator's mistake.
+        HostError: the port is in use, or the address is none of this machine; the operator's mistake.
     """
     try:
         server, thread = start_http_server(port, addr=address, registry=metrics.registry)
     except OSError as error:
-        raise HostError(f"port {port} is in use at {address}: no metrics there") from error
+        if error.errno == errno.EADDRINUSE:
+            raise HostError(f"port {port} is in use at {address}: no metrics there") from error
+        raise HostError(f"no metrics at {address}:{port}: {error.strerror}") from error
 
     def stop() -> None:
         server.shutdown()

@@ -91,6 +91,7 @@ def expire_tokens(console: Console, out: Path, which: str, when: str) -> None:
 def list_bots(console: Console, out: Path, as_json: bool, all_tokens: bool) -> None:
     """List bots with their tokens: those that hold, or all."""
     with Store(_path(out), writing=False) as store:
+        store.check_schema()
         bots = store.bots.all()
     now = time.time()
     if as_json:

@@ -165,6 +165,7 @@ async def _play(
 def show_standings(console: Console, out: Path, name: str | None, as_json: bool) -> None:
     """Show the standings of league *name* (default: the only one), also while it is being played."""
     with Store(out / "chaodipi.db", writing=False) as store:
+        store.check_schema()
         names: Sequence[str] = store.league_names()
         if name is None:
             if len(names) != 1:

@@ -127,6 +127,7 @@ async def play_plan(
                 save=save,
                 on_outcome=saved,
                 on_rerun=lambda _pair: metrics.pair_rerun(),
+                on_failed_save=lambda _pair: metrics.save_failed(),
                 on_flagged=flagged,
                 stopping=signals.first.is_set,
                 tables_in_flight=tables_in_flight,

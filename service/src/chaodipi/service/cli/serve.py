@@ -140,6 +140,7 @@ async def _play_guest(
                     return
                 raise
             if "host_fault" in (one.how, two.how):
+                await asyncio.sleep(_LOOK_S)
                 continue
             outcome = outcome_of(pair, (one, two))
             points = sum(margin.points for margin in outcome.margins) / 2

@@ -229,6 +229,16 @@ class TableRunner:
             self._metrics.decided(bot, Phase.DECLARE.name, think_ms)
         self._metrics.table_ended(result.how)
         self.done.set_result(result)
+        # Only now: at which decision of its seat a fault was tells how often the seat was asked (Q110).
+        for fault in result.booked:
+            self._log.info(
+                "fault",
+                deal=fault.redeals + 1,
+                seat=int(fault.seat),
+                bot=self.spec.bots[fault.seat],
+                decision=fault.decision,
+                kind=fault.kind,
+            )
         self._log.info("table_over", how=result.how, score=result.score, decisions=len(result.decisions))
         for link in self.links:
             self._freed(link)

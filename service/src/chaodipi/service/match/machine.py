@@ -39,7 +39,7 @@ from chaodipi.service.match.messages import (
     VerdictStatus,
 )
 from chaodipi.service.match.seat import Asked, Closed, SeatState
-from chaodipi.service.match.table import DecisionRecord, TableResult, TableSpec
+from chaodipi.service.match.table import BookedFault, DecisionRecord, TableResult, TableSpec
 
 __all__ = ["TableMachine"]
 
@@ -72,6 +72,7 @@ class TableMachine:
         self._open: Asked | None = None
         self._outcome: Outcome | None = None
         self._records: list[DecisionRecord] = []
+        self._booked: list[BookedFault] = []
 
     # ---- questions
 
@@ -433,11 +434,15 @@ class TableMachine:
         """Whether one more fault of *seat* forfeits the table."""
         return sum(self._seats[seat].faults.values()) + 1 == self.spec.time.max_faults
 
+    def _asks(self, seat: Seat) -> bool:
+        return self._open is not None and self._open.seat == seat
+
     def _fault(self, seat: Seat, kind: str) -> bool:
         """Book a fault of *seat*; whether the table was forfeited by it. Then nothing more is played."""
         forfeits = self._is_last_fault(seat)
         state = self._seats[seat]
         state.faults[kind] = state.faults.get(kind, 0) + 1
+        self._booked.append(BookedFault(seat, kind, self._redeals, state.decisions if self._asks(seat) else 0))
         total = sum(state.faults.values())
         if self._started:
             self._publish(None)
@@ -465,6 +470,7 @@ class TableMachine:
             decisions=tuple(self._records),
             faults={seat: dict(state.faults) for seat, state in self._seats.items() if state.faults},
             strays={seat: dict(state.strays) for seat, state in self._seats.items() if state.strays},
+            booked=tuple(self._booked),
             forfeiting_seat=forfeiting_seat,
             levels=self._deal.setup.levels,
             note=note,

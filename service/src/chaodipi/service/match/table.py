@@ -10,7 +10,11 @@ from chaodipi.engine.scoring import Settlement
 from chaodipi.engine.setup import Setup
 from chaodipi.service.match.clock import TimeControl
 
-__all__ = ["DecisionRecord", "TableResult", "TableSpec", "TimeControl"]
+__all__ = ["ENDINGS", "BookedFault", "DecisionRecord", "TableResult", "TableSpec", "TimeControl"]
+
+
+ENDINGS = ("played", "jump", "no_declaration", "forfeit", "host_fault")
+"""How a table may end, see :class:`TableResult`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,16 @@ class DecisionRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class BookedFault:
+    """A fault as it was counted: in which shuffle, and at which decision of its seat (0: none was open)."""
+
+    seat: Seat
+    kind: str
+    redeals: int
+    decision: int
+
+
+@dataclass(frozen=True, slots=True)
 class TableResult:
     """
     What became of a table.
@@ -66,6 +80,7 @@ class TableResult:
         faults: Seat → kind of fault → count.
         strays: Seat → late, duplicate or stale answers → count. No faults, and not in a record's canonical part: when
             a stream breaks, an answer may come twice.
+        booked: The faults in order, for the log.
         levels: Levels of sides 02 and 13 in this deal; None on the flag.
         forfeiting_seat: The seat whose faults forfeited the table; None unless ``how`` is forfeit.
     """
@@ -78,6 +93,7 @@ class TableResult:
     decisions: tuple[DecisionRecord, ...]
     faults: dict[Seat, dict[str, int]] = field(default_factory=dict)
     strays: dict[Seat, dict[str, int]] = field(default_factory=dict, compare=False)
+    booked: tuple[BookedFault, ...] = field(default=(), compare=False)
     forfeiting_seat: Seat | None = None
     levels: tuple[Rank | None, Rank | None] = (Rank.TWO, Rank.TWO)
     note: str = ""

@@ -75,6 +75,7 @@ async def play_league(
     save: Callable[[PlayedPair], Awaitable[None]] = _nothing,
     on_outcome: Callable[[PairOutcome], None] = lambda _outcome: None,
     on_rerun: Callable[[Pair], None] = lambda _pair: None,
+    on_failed_save: Callable[[Pair], None] = lambda _pair: None,
     on_flagged: Callable[[MissingPair], None] = lambda _missing: None,
     stopping: Callable[[], bool] = lambda: False,
     tables_in_flight: int = 16,
@@ -85,7 +86,8 @@ async def play_league(
 
     A record is written when all tables of its board are over (it reveals the seed), then *save* is called, then the
     pair counts: what is saved always has its record. Where writing or *save* fails (``OSError``,
-    :class:`SaveFailedError`) the results are kept and written again after each of *save_pauses_s* seconds.
+    :class:`SaveFailedError`) *on_failed_save* is told, the results are kept and written again after each of
+    *save_pauses_s* seconds.
 
     A pair that stays without a score because of the host goes to *on_flagged*, and the league goes on. So do all other
     pairs of its board: a board that will be played again must not be revealed.
@@ -93,7 +95,7 @@ async def play_league(
     Once *stopping* says so nothing new is begun, and it returns when all that was begun has ended. Pairs that are not
     whole then are dropped, and so are those that wait for others of their board.
     """
-    books = _Books(records, plan, save, save_pauses_s, on_outcome, on_flagged, dict(done or {}))
+    books = _Books(records, plan, save, save_pauses_s, on_outcome, on_failed_save, on_flagged, dict(done or {}))
     for pair in round_robin(plan):
         if pair.number not in books.outcomes:
             books.expect(pair)
@@ -121,6 +123,7 @@ class _Books:
         save: Callable[[PlayedPair], Awaitable[None]],
         pauses_s: Sequence[float],
         on_outcome: Callable[[PairOutcome], None],
+        on_failed_save: Callable[[Pair], None],
         on_flagged: Callable[[MissingPair], None],
         outcomes: dict[int, PairOutcome],
     ) -> None:
@@ -130,6 +133,7 @@ class _Books:
         self._save = save
         self._pauses_s = pauses_s
         self._on_outcome = on_outcome
+        self._on_failed_save = on_failed_save
         self._on_flagged = on_flagged
         self._held: dict[int, list[tuple[Pair, Results]]] = {}
         self._open: dict[int, int] = {}
@@ -179,6 +183,7 @@ class _Books:
                 await self._save(played)
             except (OSError, SaveFailedError) as error:
                 why = f"could not be saved: {error}"
+                self._on_failed_save(pair)
                 continue
             self.outcomes[pair.number] = played.outcome
             self._on_outcome(played.outcome)

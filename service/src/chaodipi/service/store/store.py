@@ -6,6 +6,7 @@ store; bots and their tokens, each change one short transaction, may be changed 
 """
 
 import asyncio
+import contextlib
 import fcntl
 import json
 import os
@@ -27,12 +28,13 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from chaodipi.service.files import sync_folder
 from chaodipi.service.match.summary import TableSummary
 from chaodipi.service.records.summary import summary_from_json
 from chaodipi.service.scheduler.margins import Margin
 from chaodipi.service.scheduler.standings import PairOutcome
 from chaodipi.service.store.bots import Bots
-from chaodipi.service.store.errors import StoreError
+from chaodipi.service.store.errors import EarlierSchemaError, StoreError
 from chaodipi.service.store.rows import Rows
 from chaodipi.service.store.tables import leagues, plans, results, summaries, timings
 from sqlalchemy.dialects.sqlite import insert
@@ -167,9 +169,15 @@ class Store:
             raise StoreError(f"store {self.path} is damaged: {what}: restore a backup")
 
     def upgrade(self) -> None:
-        """Bring the schema up to date; nothing happens if it is."""
+        """
+        Bring the schema up to date, all of it or nothing; nothing happens if it is.
+
+        Raises:
+            StoreError: it is of a later version, which may mean by its columns what this one does not know.
+        """
         config = _migrations()
         with self._writes.begin() as connection:
+            self._check_known(connection)
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
@@ -178,6 +186,29 @@ class Store:
         with self._engine.begin() as connection:
             heads = MigrationContext.configure(connection).get_current_heads()
         return set(heads) == set(ScriptDirectory.from_config(_migrations()).get_heads())
+
+    def check_schema(self) -> None:
+        """
+        Look whether its schema is the one of this version.
+
+        Raises:
+            EarlierSchemaError, StoreError: it is of an earlier or a later one; the message says what to do.
+        """
+        with self._engine.begin() as connection:
+            self._check_known(connection)
+        if not self.is_current():
+            raise EarlierSchemaError(
+                f"store {self.path} is of an earlier version: chaodipi db upgrade brings it up to date"
+            )
+
+    def _check_known(self, connection: sa.Connection) -> None:
+        known = {script.revision for script in ScriptDirectory.from_config(_migrations()).walk_revisions()}
+        unknown = set(MigrationContext.configure(connection).get_current_heads()) - known
+        if unknown:
+            raise StoreError(
+                f"store {self.path} is of a later version of chaodipi (schema {', '.join(sorted(unknown))}): "
+                "install that version, or restore a backup from before it"
+            )
 
     def damage(self) -> list[str]:
         """What SQLite finds wrong with the file, a line each; nothing if it is sound. Reads all of it."""
@@ -190,21 +221,27 @@ class Store:
 
     def backup(self, to: Path) -> None:
         """
-        Copy the store as it is now to *to*, also while another process writes.
+        Copy the store as it is now to *to*, also while another process writes; it appears there whole or not at all.
 
         Raises:
             StoreError: *to* exists or cannot be written.
         """
         if to.exists():
             raise StoreError(f"backup: {to} exists already")
+        part = to.with_name(to.name + ".part")
         try:
-            source, copy = sqlite3.connect(self.path), sqlite3.connect(to)
-            with source, copy:
+            part.unlink(missing_ok=True)
+            with (
+                contextlib.closing(sqlite3.connect(self.path)) as source,
+                contextlib.closing(sqlite3.connect(part)) as copy,
+            ):
                 source.backup(copy)
-            source.close()
-            copy.close()
-        except sqlite3.Error as error:
-            raise StoreError(f"backup to {to}: {error}") from error
+            os.replace(part, to)
+            sync_folder(to.parent)
+        except (sqlite3.Error, OSError) as error:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            raise StoreError(f"backup to {to}: {getattr(error, 'strerror', None) or error}") from error
 
     # ---- leagues
 
@@ -455,6 +492,10 @@ class Writer:
                 log.error("result_conflict", table=table_id, kept="first")
         except (sa.exc.DatabaseError, OSError) as failure:
             error = StoreError(f"store {self._store.path}: {getattr(failure, 'orig', failure)}")
+        except Exception as failure:
+            # Ours: whoever waits must hear of it, or the league would wait for ever.
+            log.exception("write_failed")
+            error = StoreError(f"store {self._store.path}: an internal error, {type(failure).__name__}")
         self._took(time.monotonic() - began)
         for _, done in group:
             if done.done():
@@ -480,9 +521,10 @@ def _lock(path: Path) -> Any:
         owner = file.read().strip()
         file.close()
         raise StoreError(f"store {path} is in use by another process (pid {owner or 'unknown'})") from None
-    file.truncate(0)
-    file.write(str(os.getpid()))
-    file.flush()
+    # Only a help for whoever is refused: on a full disk it stays empty.
+    with contextlib.suppress(OSError):
+        file.truncate(0)
+        os.write(file.fileno(), str(os.getpid()).encode())
     return file
 
 
