@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import re
 import socket
 import subprocess
@@ -231,6 +232,20 @@ def test_judge_answers_line_by_line():
     first, second = map(json.loads, done.stdout.splitlines())
     assert (first["id"], first["ok"], first["result"]["points"]) == (7, True, 25)
     assert second["ok"] is False
+
+
+def test_the_judge_goes_on_after_lines_that_cannot_be_read():
+    """JSON is UTF-8 whatever the terminal speaks; a line that is none, or too deep to read, gets its own error."""
+    lines = [b'{"id": "\xff", "op"', b"[" * 100_000, '{"id": "三"}'.encode()]
+    command = [sys.executable, "-c", "from chaodipi.service.cli import main; main()", "judge"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        command, input=b"\n".join(lines), capture_output=True, check=False, timeout=120, env=environment
+    )
+    answers = list(map(json.loads, done.stdout.splitlines()))
+    assert [found["ok"] for found in answers] == [False] * 3
+    assert answers[2]["id"] == "三"
+    assert done.stderr == b""
 
 
 def test_standings_fit_on_80_columns():

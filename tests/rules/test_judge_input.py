@@ -1,10 +1,11 @@
 """Questions that cannot be read are answered by the field, never with a traceback and never by a guess."""
 
+import json
 import random
 from typing import Any
 
 import pytest
-from chaodipi.engine.judge import OPERATIONS, answer
+from chaodipi.engine.judge import OPERATIONS, answer, answer_line
 
 LEVELS = {"02": "8", "13": "8"}
 PLAY = {"op": "play", "ruleset": "ming_chao", "levels": LEVELS, "dealer": 0}
@@ -74,6 +75,28 @@ def test_a_time_out_of_another_seat_is_out_of_turn() -> None:
     got = answer(PLAY | {"hands": hands, "from": FROM, "actions": [[0, "play", "SA SA"], [3, "timeout"]]})["result"]
 
     assert got["results"][1]["reason"] == "NOT_YOUR_TURN"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nonsense",
+        "[" * 100_000,
+        '{"op": "sort", "level": ' + "[" * 900 + "]" * 900 + "}",
+        '{"op": "settle", "id": NaN}',
+        '{"op": "settle", "id": 1e400}',
+        '{"op": "settle", "score": ' + "9" * 5_000 + "}",
+        '{"op": "settle", "id": "\\ud800"}',
+    ],
+    ids=lambda line: line[:30],
+)
+def test_a_line_that_is_no_question_is_answered_with_one_line(line: str) -> None:
+    """Whatever the line is, its answer is JSON, in ASCII, and no traceback."""
+    text = answer_line(line)
+
+    assert text.isascii()
+    assert "\n" not in text
+    assert json.loads(text, parse_constant=pytest.fail)["ok"] is False
 
 
 def test_no_question_ends_in_a_traceback() -> None:

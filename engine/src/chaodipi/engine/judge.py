@@ -5,6 +5,7 @@ and the rules refuse is ``ok: true`` with ``legal`` or ``accepted`` false, a rea
 ``docs/judge.md`` documents every operation.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import groupby, islice
@@ -24,7 +25,7 @@ from chaodipi.engine.scoring import Position, dig_multiplier, settle
 from chaodipi.engine.shapes import Shape, shape_of
 from chaodipi.engine.trick import winner_index
 
-__all__ = ["OPERATIONS", "answer"]
+__all__ = ["OPERATIONS", "answer", "answer_line"]
 
 Result = dict[str, Any]
 
@@ -55,6 +56,23 @@ def answer(question: Any) -> Result:
         return reply | _failed(error, error.field)
     except RulesetError as error:
         return reply | _failed(error, "ruleset")
+
+
+def answer_line(line: str) -> str:
+    """
+    Answer one line of JSON with one line of JSON in ASCII; never raises on bad input.
+
+    What is no JSON is answered like any question that cannot be read: numbers that are not finite, and nesting that is
+    too deep to read or to echo, included.
+    """
+    try:
+        return json.dumps(answer(json.loads(line, parse_constant=_refuse_constant)), allow_nan=False)
+    except (ValueError, RecursionError):
+        return json.dumps(_failed(MalformedError("FIELD_INVALID", "the line is no JSON", ""), ""))
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _failed(error: EngineError, field: str) -> Result:

@@ -5,7 +5,6 @@ Those modules are imported when their command runs, so that ``--help`` is quick.
 
 import asyncio
 import errno
-import json
 import os
 import signal
 import sys
@@ -90,16 +89,11 @@ def _serve(
 @app.command("judge")
 def _judge() -> None:
     """Answer questions about the rules: one JSON object a line in, one out."""
-    from chaodipi.engine.judge import answer
+    from chaodipi.engine.judge import answer_line
 
-    for line in sys.stdin:
-        if not line.strip():
-            continue
-        try:
-            question = json.loads(line)
-        except ValueError:
-            question = None
-        print(json.dumps(answer(question), ensure_ascii=False), flush=True)
+    for line in sys.stdin.buffer:  # JSON is UTF-8, whatever the terminal speaks
+        if line.strip():
+            print(answer_line(line.decode(errors="replace")), flush=True)
 
 
 @league_app.command("run")
