@@ -7,11 +7,17 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chaodipi.service.boards.board import Secrets
+from chaodipi.service.cli.nonces import collect
 from chaodipi.service.cli.replay import verify_files
+from chaodipi.service.scheduler.schedule import Entry
+from chaodipi.service.store import LeagueRow, StoreError
+from rich.console import Console
 
 from tests.support.processes import wait_until
 
@@ -134,3 +140,55 @@ def test_a_bot_that_answers_nothing_counts_as_empty_and_the_league_says_so(run: 
     told = run.finish()
     assert told["nonces"] == ["", ""]
     assert "no nonce came from low, other: counted as empty" in (run.folder / "run.log").read_text()
+
+
+def test_the_owner_of_a_bot_checks_what_it_kept_against_what_the_host_reveals(tmp_path: Path) -> None:
+    """A bot of the SDK with --nonces; one digit of what it kept changed stands for a host that used another nonce."""
+    bots = Path(sys.executable).parent
+    command = f'["{bots / "chaodipi-bot"}", "run", "greedy", "--nonces", "mine.jsonl"]'
+    mine = f'[[bots]]\nname = "mine"\ncommand = {command}\n[[bots]]\nname = "theirs"\nbaseline = "rules"\n'
+    (tmp_path / "league.toml").write_text(LEAGUE.partition("[[bots]]")[0] + mine)
+
+    def chaodipi(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [str(bots / "chaodipi"), *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=WAIT_S)
+
+    played = chaodipi("league", "run", "league.toml")
+    assert "every entry gave its nonce" in played.stdout, played.stderr
+    checked = chaodipi("replay", "verify", "out/fair/records", "--nonces", "mine.jsonl")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert checked.stdout.endswith("commitment and nonce are those of mine\n")
+    kept = json.loads((tmp_path / "mine.jsonl").read_text())
+    kept["nonce"] = f"{int(kept['nonce'], 16) ^ 1:064x}"
+    (tmp_path / "mine.jsonl").write_text(json.dumps(kept) + "\n")
+    checked = chaodipi("replay", "verify", "out/fair/records", "--nonces", "mine.jsonl")
+    assert checked.returncode == 1
+    assert f"results.json: nonce: mine gave {kept['nonce']}, here it is " in checked.stdout
+
+
+async def test_nonces_that_cannot_be_stored_for_a_while_are_stored_then_and_never_played_without() -> None:
+    row = LeagueRow("t", "c" * 64, "d" * 64, NAMES, "points", 1, b"s" * 32, None)
+
+    class Answering:
+        async def collect_nonces(self, bots: Any, seed_commitment: bytes, within_ms: int) -> dict[str, bytes]:
+            return {entry: bot.encode() for entry, bot in bots.items()}
+
+    class Locked:
+        def __init__(self, times: int) -> None:
+            self.times = times
+
+        def keep_nonces(self, name: str, nonces: Any) -> LeagueRow:
+            self.times -= 1
+            if self.times >= 0:
+                raise StoreError("database is locked")
+            return replace(row, nonces=tuple(nonces))
+
+    async def collected(times: int) -> LeagueRow:
+        store: Any = Locked(times)
+        entries = tuple(map(Entry.of_bot, NAMES))
+        return await collect(Console(quiet=True), Answering(), store, row, entries, pauses_s=(0, 0, 0))
+
+    for times in range(4):
+        assert (await collected(times)).nonces == (b"low", b"other")
+    with pytest.raises(StoreError, match="database is locked"):
+        await collected(4)
