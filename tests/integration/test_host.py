@@ -17,7 +17,6 @@ from chaodipi.sdk.session import Session
 from chaodipi.service.host.errors import HostError
 from chaodipi.service.host.host import Host
 from chaodipi.service.host.identity import hash_token
-from chaodipi.service.host.session import MAX_WAITING, PingSent, Warned
 from chaodipi.service.logs import configure_logs
 from chaodipi.service.match.machine import TableMachine
 from chaodipi.service.match.table import TableSpec, TimeControl
@@ -328,29 +327,6 @@ async def test_every_answer_gets_a_verdict_even_on_a_channel_that_is_not_open() 
 
 
 @pytest.mark.situation("T12")
-async def test_a_bot_that_does_not_read_loses_its_session() -> None:
-    async with hosting() as (host, port), grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-        call: Any = session_pb2_grpc.BotSessionServiceStub(channel).OpenSession(
-            metadata=(("authorization", "Bearer token-ant"),)
-        )
-        hello = session_pb2.ClientMessage(hello=session_pb2.Hello())
-        takes = session_pb2.ClientMessage(availability=session_pb2.Availability(max_matches=1))
-        await call.write(session_pb2.OpenSessionRequest(messages=[hello, takes]))
-        await host.wait_for_bots(["ant"], 10)
-        [session] = host._sessions["ant"]
-        for _ in range(60):  # more than the transport buffers
-            session.send(Warned(9, "RULESET_MISMATCH", "x" * 200_000))
-        await asyncio.sleep(0.5)
-        for _ in range(MAX_WAITING + 1):
-            session.send(PingSent(1))
-        assert session.refusal is not None
-        assert session.refusal.reason == "SLOW_CONSUMER"
-        async with asyncio.timeout(10):
-            while host.online()["ant"]:
-                await asyncio.sleep(0.05)
-        call.cancel()
-
-
 async def test_metrics_are_served_on_their_own_port() -> None:
     async with hosting() as (host, port), seated(port):
         await host.wait_for_bots(NAMES, 10)

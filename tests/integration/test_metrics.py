@@ -73,7 +73,7 @@ async def test_the_loop_and_the_queues_are_watched() -> None:
         await host.wait_for_bots(NAMES, 10)
         while not value(host, "loop_lag_seconds_count"):
             await asyncio.sleep(0.01)
-        assert value(host, "queued_messages") >= 0
+        assert value(host, "queued_bytes") >= 0
         while host.metrics.registry.get_sample_value("chaodipi_bot_loop_lag_seconds", {"bot": "ant"}) != 0:
             await asyncio.sleep(0.01)
         assert value(host, "sessions") == 4

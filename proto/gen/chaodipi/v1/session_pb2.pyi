@@ -79,7 +79,7 @@ class OpenSessionRequest(_message.Message):
     MESSAGES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClientMessage]:
-        """One or more messages; at most SessionLimits.max_frame_bytes in all."""
+        """1 … 16384 messages; at most SessionLimits.max_frame_bytes in all."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class OpenSessionResponse(_message.Message):
     MESSAGES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___ServerMessage]:
-        """One or more messages; at most SessionLimits.max_frame_bytes in all."""
+        """1 … 16384 messages; at most SessionLimits.max_frame_bytes in all."""
 
     def __init__(
         self,
@@ -359,15 +359,17 @@ class Hello(_message.Message):
     """When events are sent; unset: with decisions."""
     @_builtins.property
     def capabilities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Capabilities that the client knows, such as "legal.factored"; the host uses the common ones. May be empty."""
+        """Capabilities that the client knows, such as "legal.factored"; the host uses the common ones. 0 … 64, of at most 100
+        bytes each.
+        """
 
     @_builtins.property
     def cursors(self) -> _containers.RepeatedCompositeFieldContainer[Global___Hello.Cursor]:
-        """What the client still holds, one for each seat that it wants to go on with; may be empty."""
+        """What the client still holds, one for each seat that it wants to go on with; 0 … 4096."""
 
     @_builtins.property
     def ruleset_digests(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Rulesets that the bot was built for: name to digest (64 hex characters). A difference is warned of. May be empty."""
+        """Rulesets that the bot was built for: name to digest (64 hex characters). A difference is warned of. 0 … 64."""
 
     def __init__(
         self,

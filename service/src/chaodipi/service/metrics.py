@@ -42,7 +42,7 @@ class Metrics:
         self._messages = self._counter("messages", "Messages in frames", "direction")
         self._sessions = self._gauge("sessions", "Open sessions")
         self._resumes = self._counter("resumes", "Seats that went on in a new session", "bot")
-        self._queued = self._gauge("queued_messages", "Messages that wait for the slowest session to be read")
+        self._queued = self._gauge("queued_bytes", "Bytes that wait for the slowest session to be read")
         self._bot_lag = self._gauge("bot_loop_lag_seconds", "How late a bot's event loop was, by its last pong", "bot")
         self._loop_lag = self._histogram("loop_lag_seconds", "How late the host's event loop was")
         self._store = self._histogram("store_seconds", "Time for one write of results")

@@ -31,6 +31,18 @@ def side_from_wire(value: int) -> Side | None:
     return Side(value - 1) if value in (1, 2) else None
 
 
+MAX_CARDS = 39
+"""The largest hand."""
+
+
+def _cards_of(message: Any, kind: str) -> tuple[Card, ...]:
+    """The cards of an action; MalformedError as in :func:`action_from_wire`."""
+    if len(message.cards) > MAX_CARDS:
+        field = f"action.{kind}.cards"
+        raise MalformedError("FIELD_INVALID", f"{field} has {len(message.cards)} cards, at most {MAX_CARDS}", field)
+    return cards_from_wire(message.cards)
+
+
 def cards_from_wire(values: Iterable[int]) -> tuple[Card, ...]:
     """
     The cards of wire numbers, in their order.
@@ -79,21 +91,22 @@ def action_from_wire(message: cards_pb2.Action) -> Action:
     The action of *message*.
 
     Raises:
-        MalformedError: ``ACTION_MISSING``, ``CARD_UNKNOWN`` or ``TRUMP_UNKNOWN``; the sender's mistake.
+        MalformedError: ``ACTION_MISSING``, ``CARD_UNKNOWN``, ``TRUMP_UNKNOWN``, or ``FIELD_INVALID`` for more cards
+            than any hand has; the sender's mistake.
     """
     kind = message.WhichOneof("kind")
     if kind == "play":
-        return Play(cards_from_wire(message.play.cards))
+        return Play(_cards_of(message.play, "play"))
     if kind == "passing":
         return Pass()
     if kind == "bury":
-        return Bury(cards_from_wire(message.bury.cards))
+        return Bury(_cards_of(message.bury, "bury"))
     if kind != "show":
         raise MalformedError("ACTION_MISSING", "the answer holds no action", "action")
     named = int(message.show.named)
     if not 0 <= named <= 5:
         raise MalformedError("TRUMP_UNKNOWN", f"unknown trump number {named}", "action.show.named")
-    return Show(cards_from_wire(message.show.cards), suit_from_wire(named), message.show.looking_back)
+    return Show(_cards_of(message.show, "show"), suit_from_wire(named), message.show.looking_back)
 
 
 def choice_set_to_wire(choice: ChoiceSet, kind: ActionKind) -> seat_pb2.ChoiceSet:

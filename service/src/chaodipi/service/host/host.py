@@ -14,7 +14,7 @@ from chaodipi.service.host.nonces import NonceDesk, NonceRound
 from chaodipi.service.host.patience import Patience
 from chaodipi.service.host.quota import Quotas, Usage
 from chaodipi.service.host.runner import SeatLink, TableRunner
-from chaodipi.service.host.session import Draining, Greeting, PingSent, Session, Warned
+from chaodipi.service.host.session import Draining, Encode, Greeting, PingSent, Session, Warned
 from chaodipi.service.match.table import TableResult, TableSpec
 from chaodipi.service.metrics import Metrics
 
@@ -70,7 +70,7 @@ class Host:
         self._draining = False
         self._on_drain: list[Callable[[], Awaitable[None]]] = []
         self._stopped = asyncio.Event()
-        self.metrics.watch_queue(lambda: max((s.queued for s in self._all_sessions()), default=0))
+        self.metrics.watch_queue(lambda: max((s.queued_bytes for s in self._all_sessions()), default=0))
         for name, token_hash in (tokens or {}).items():
             self.add_bot(name, token_hash)
 
@@ -181,9 +181,11 @@ class Host:
     def _all_sessions(self) -> list[Session]:
         return [session for sessions in list(self._sessions.values()) for session in list(sessions)]
 
-    def open_session(self, caller: Principal, greeting: Greeting) -> Session:
+    def open_session(self, caller: Principal, greeting: Greeting, encode: Encode) -> Session:
         """
         A new session of the bot of *caller*; an older one of the same instance ends with SESSION_REPLACED.
+
+        What is queued in it is as *encode* makes it.
 
         Raises:
             SessionRefused: SERVER_DRAINING, or INSTANCE_LIMIT.
@@ -198,7 +200,7 @@ class Host:
         if sum(session.token_id == caller.token_id for session in sessions) >= self._quotas.sessions:
             text = f"{self._quotas.sessions} sessions of this token are open"
             raise SessionRefused(8, "INSTANCE_LIMIT", text, retry_after_s=1.0)
-        session = Session(bot, greeting, caller.token_id)
+        session = Session(bot, greeting, caller.token_id, encode)
         sessions.append(session)
         self._given_up.discard(bot)
         self.metrics.session_opened()
@@ -287,10 +289,11 @@ class Host:
         if link is not None:
             link.runner.receive_resync(link, last_seq)
 
-    def receive_leave(self, session: Session, channel: int) -> None:
-        """The bot gives the seat on *channel* up."""
+    def receive_leave(self, session: Session, channel: int, reason: str = "") -> None:
+        """The bot gives the seat on *channel* up, for the *reason* that it says."""
         link = session.channels.pop(channel, None)
         if link is not None:
+            log.info("seat_left", bot=session.bot, table=link.runner.spec.table_id, seat=int(link.seat), reason=reason)
             link.runner.detach(link, 0)
             self._notify()
 
@@ -330,6 +333,11 @@ class Host:
                 self.metrics.loop_lag(max(0.0, loop.time() - due))
             nonce = (nonce + 1) & 0xFFFFFFFF
             for session in self._all_sessions():
+                if session.pinged is None:
+                    session.pinged_at = loop.time()
+                elif loop.time() - session.pinged_at > session.patience_s:
+                    text = f"no Pong for {session.patience_s:.0f} s"
+                    session.close(SessionRefused(8, "SLOW_CONSUMER", f"the bot does not read what it is sent: {text}"))
                 session.pinged = nonce
                 session.send(PingSent(nonce))
 

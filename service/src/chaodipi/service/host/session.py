@@ -1,9 +1,11 @@
 """A bot's session as the host sees it: its channels, and what waits to be sent. No protobuf."""
 
 import asyncio
+import math
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chaodipi.engine.actions import ActionKind, Show
 from chaodipi.engine.cards import Seat
@@ -19,6 +21,7 @@ __all__ = [
     "Assigned",
     "Cursor",
     "Draining",
+    "Encode",
     "Greeting",
     "Legal",
     "NonceAsked",
@@ -31,8 +34,14 @@ __all__ = [
     "Warned",
 ]
 
-MAX_WAITING = 50_000
-"""Messages that may wait for a slow reader before its session is closed."""
+MAX_QUEUE_BYTES = 4 << 20
+SEAT_QUEUE_BYTES = 32 << 10
+"""What may wait for a slow reader before its session is closed: so much, and this for each seat it holds, which is more
+than all that a seat is told of a table."""
+PATIENCE_S = 60.0
+"""How long a Ping may stay without a Pong, besides the time that the bot may think at its tables."""
+_OVERHEAD_BYTES = 64
+"""What a message costs in memory besides its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +145,9 @@ class Warned:
 
 Outgoing = Assigned | SeatMessage | Unplaced | PingSent | PongSent | NonceAsked | Draining | Warned
 
+Encode = Callable[[Outgoing], tuple[Any, int]]
+"""A message as it is sent, and its bytes."""
+
 
 class Session:
     """
@@ -146,11 +158,14 @@ class Session:
         max_tables: Of those, the seats that it may have by its token's quota.
         channels: Seats held, by channel.
         pinged: Nonce of the last ping, None once it is answered.
+        pinged_at: When the first of those that are not answered was sent, on the loop's clock.
         refusal: Why the session was closed; None if it is open or ended in order.
     """
 
-    def __init__(self, bot: str, greeting: Greeting, token_id: str) -> None:
+    def __init__(self, bot: str, greeting: Greeting, token_id: str, encode: Encode) -> None:
+        """What waits is kept as *encode* makes it, so that its bytes are known."""
         self.bot = bot
+        self._encode = encode
         self.token_id = token_id
         self.id = secrets.token_hex(8)
         self.resume_token = secrets.token_urlsafe(18)
@@ -161,10 +176,12 @@ class Session:
         self.max_tables = 0
         self.channels: dict[int, SeatLink] = {}
         self.pinged: int | None = None
+        self.pinged_at = 0.0
         self.closed = False
         self.refusal: SessionRefused | None = None
         self._last_channel = 0
-        self._waiting: list[Outgoing] = []
+        self._waiting: list[tuple[Any, int]] = []
+        self._queued_bytes = 0
         self._wake = asyncio.Event()
         self._ended = asyncio.Event()
 
@@ -174,9 +191,24 @@ class Session:
         return 0 if self.closed else max(0, self.max_tables - len(self.channels))
 
     @property
-    def queued(self) -> int:
-        """Messages that wait to be sent."""
-        return len(self._waiting)
+    def queued_bytes(self) -> int:
+        """Bytes that wait to be sent."""
+        return self._queued_bytes
+
+    @property
+    def max_queued_bytes(self) -> int:
+        """Bytes that may wait to be sent."""
+        return MAX_QUEUE_BYTES + SEAT_QUEUE_BYTES * len(self.channels)
+
+    @property
+    def patience_s(self) -> float:
+        """
+        Seconds without a Pong after which the bot counts as one that does not read.
+
+        A bot may block its loop for as long as it may think; at an untimed table, for ever.
+        """
+        longest = (link.runner.spec.time.longest_decision_ms for link in self.channels.values())
+        return PATIENCE_S + max((math.inf if ms is None else ms / 1000 for ms in longest), default=0.0)
 
     def new_channel(self) -> int:
         """A channel number, never used before in this session."""
@@ -187,11 +219,18 @@ class Session:
         """Queue *message*; a session whose bot does not read is closed with SLOW_CONSUMER."""
         if self.closed:
             return
-        self._waiting.append(message)
-        if len(self._waiting) > MAX_WAITING:
-            self.close(SessionRefused(8, "SLOW_CONSUMER", "the bot does not read what it is sent"))
+        self._queue(message)
+        if self._queued_bytes > self.max_queued_bytes:
+            text = f"{self._queued_bytes} bytes wait to be read, at most {self.max_queued_bytes}"
+            metadata = {"bytes": str(self._queued_bytes), "limit": str(self.max_queued_bytes)}
+            self.close(SessionRefused(8, "SLOW_CONSUMER", f"the bot does not read what it is sent: {text}", metadata))
             return
         self._wake.set()
+
+    def _queue(self, message: Outgoing) -> None:
+        encoded = self._encode(message)
+        self._waiting.append(encoded)
+        self._queued_bytes += encoded[1] + _OVERHEAD_BYTES
 
     def close(self, refusal: SessionRefused | None = None) -> None:
         """End the session; the writer sends what waits, then ends the call, with *refusal* if there is one."""
@@ -200,7 +239,7 @@ class Session:
             self.refusal = refusal
             if refusal is not None:
                 # Said in band too: a client that writes while the call ends may miss its status.
-                self._waiting.append(Warned(refusal.code, refusal.reason, refusal.message, refusal.metadata))
+                self._queue(Warned(refusal.code, refusal.reason, refusal.message, refusal.metadata))
         self._wake.set()
         self._ended.set()
 
@@ -208,9 +247,9 @@ class Session:
         """Wait until the session is closed, from whichever end."""
         await self._ended.wait()
 
-    async def batch(self) -> list[Outgoing]:
+    async def batch(self) -> list[tuple[Any, int]]:
         """
-        All that waits, at least one message; empty when the session is closed and nothing waits.
+        All that waits, encoded, at least one message; empty when the session is closed and nothing waits.
 
         Gives the loop one pass before it takes the batch, so that what is about to be queued goes
         into the same frame.
@@ -218,6 +257,7 @@ class Session:
         await self._wake.wait()
         await asyncio.sleep(0)
         batch, self._waiting = self._waiting, []
+        self._queued_bytes = 0
         if not self.closed:
             self._wake.clear()
         return batch

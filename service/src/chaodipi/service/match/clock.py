@@ -112,6 +112,15 @@ class TimeControl:
         """Longest that one decision is open; None exactly if untimed."""
         return None if self.untimed else self.cap_ms or max(CAP_MS, self.longest_limit_ms)
 
+    @property
+    def longest_decision_ms(self) -> int | None:
+        """Longest that a decision can be open, the time bank and the disconnect grace included; None if untimed."""
+        cap = self.hard_cap_ms
+        if cap is None:
+            return None
+        budget = self.longest_limit_ms + self.bank_ms + self.byoyomi_periods * self.byoyomi_ms + self.grace_ms
+        return min(cap, budget) + self.allowance_ms
+
     def as_json(self) -> dict[str, int | bool]:
         """All values, for records and digests."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

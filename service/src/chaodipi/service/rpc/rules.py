@@ -197,7 +197,8 @@ def _situation(situation: rules_pb2.Situation) -> tuple[Order, tuple[Card, ...],
     if len(situation.trick) > 3:
         raise MalformedError("FIELD_INVALID", f"trick: 0 to 3 plays, here {len(situation.trick)}", "trick")
     hand = tuple(sorted(_cards(situation.hand, "hand")))
-    lead = _cards(situation.trick[0].cards, "trick[0].cards") if situation.trick else ()
+    plays = [_cards(play.cards, f"trick[{number}].cards") for number, play in enumerate(situation.trick)]
+    lead = plays[0] if plays else ()
     for field, held in (("hand", hand), ("trick[0].cards", lead)):
         if any(count > ruleset.decks for count in Counter(held).values()):
             raise MalformedError(

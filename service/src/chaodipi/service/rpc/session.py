@@ -14,8 +14,9 @@ from chaodipi.service import convert
 from chaodipi.service.host.errors import SessionRefused
 from chaodipi.service.host.host import Host
 from chaodipi.service.host.quota import Usage
-from chaodipi.service.host.session import Cursor, Greeting, PongSent, Session, Unplaced, Warned
+from chaodipi.service.host.session import Outgoing, PongSent, Session, Unplaced, Warned
 from chaodipi.service.rpc.gate import Unreadable, principal
+from chaodipi.service.rpc.greeting import greeting_of
 from chaodipi.service.version import API_MINOR, CAPABILITIES, OLDEST_SDK, sdk_too_old, server_version
 from chaodipi.v1 import session_pb2, session_pb2_grpc
 
@@ -24,7 +25,9 @@ __all__ = ["MAX_FRAME_BYTES", "BotSessionService"]
 log = structlog.get_logger("chaodipi.rpc")
 
 MAX_FRAME_BYTES = 256 * 1024
+MAX_FRAME_MESSAGES = 16_384
 MAX_DEBUG_NOTE_BYTES = 4096
+MAX_REASON_BYTES = 200
 MAX_AT_ONCE = 64
 """Messages of one frame that are taken before everybody else on this host has his turn."""
 HELLO_TIMEOUT_S = 30.0
@@ -44,7 +47,7 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
         usage = host.usage(caller)
         first = await _first_frame(context, usage)
         _check_sdk(first[0].hello)
-        session = host.open_session(caller, _greeting(first[0].hello))
+        session = host.open_session(caller, greeting_of(first[0].hello), _encoded)
         # Before the reader may take the bot's availability in: seats that it names go on where it stands.
         host.resume(session)
         _warn_of_rulesets(session)
@@ -110,18 +113,26 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
             usage.resync(time.monotonic())
             host.receive_resync(session, message.resync.channel, message.resync.last_seq)
         elif kind == "leave_match":
-            host.receive_leave(session, message.leave_match.channel)
+            self._leave(session, message.leave_match)
         elif kind == "entry_nonce":
             host.receive_nonce(session, message.entry_nonce.entry, message.entry_nonce.nonce)
         elif kind == "hello" or kind is None:
             got = kind or "a message with no body"
             raise SessionRefused(9, "PROTOCOL_VIOLATION", f"not expected: {got}", {"got": got})
 
+    def _leave(self, session: Session, leave: session_pb2.LeaveMatch) -> None:
+        size = len(leave.reason.encode())
+        if size > MAX_REASON_BYTES:
+            text = f"leave_match.reason has {size} bytes, at most {MAX_REASON_BYTES}; it was left out"
+            session.send(Warned(3, "FIELD_INVALID", text, {"field": "leave_match.reason", "bytes": str(size)}))
+        reason = leave.reason if size <= MAX_REASON_BYTES else ""
+        self._host.receive_leave(session, leave.channel, reason)
+
     def _answer(self, session: Session, answer: session_pb2.Answer) -> None:
         note = len(answer.debug_note.encode())
         if note > MAX_DEBUG_NOTE_BYTES:
-            text = f"the debug note has {note} bytes, at most {MAX_DEBUG_NOTE_BYTES}; it was left out"
-            session.send(Warned(3, "NOTE_TOO_LARGE", text, {"bytes": str(note)}))
+            text = f"answer.debug_note has {note} bytes, at most {MAX_DEBUG_NOTE_BYTES}; it was left out"
+            session.send(Warned(3, "NOTE_TOO_LARGE", text, {"field": "answer.debug_note", "bytes": str(note)}))
         action: Any
         try:
             action = action_from_wire(answer.action)
@@ -172,9 +183,7 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
         while batch := await session.batch():
             frame = session_pb2.OpenSessionResponse()
             size = 0
-            for outgoing in batch:
-                message = convert.outgoing_to_wire(outgoing)
-                length = message.ByteSize() + 8
+            for message, length in batch:
                 if size + length > MAX_FRAME_BYTES and frame.messages:
                     await context.write(frame)
                     metrics.frame_out(len(frame.messages))
@@ -184,6 +193,12 @@ class BotSessionService(session_pb2_grpc.BotSessionServiceServicer):
                 size += length
             await context.write(frame)
             metrics.frame_out(len(frame.messages))
+
+
+def _encoded(outgoing: Outgoing) -> tuple[session_pb2.ServerMessage, int]:
+    """A message as it is sent, and its bytes in a frame."""
+    message = convert.outgoing_to_wire(outgoing)
+    return message, message.ByteSize() + 8
 
 
 def _size(frame: Any) -> int:
@@ -199,6 +214,10 @@ def _size(frame: Any) -> int:
     if size > MAX_FRAME_BYTES:
         text = f"a frame of {size} bytes, at most {MAX_FRAME_BYTES}"
         raise SessionRefused(3, "FRAME_TOO_LARGE", text, {"bytes": str(size), "limit": str(MAX_FRAME_BYTES)})
+    count = len(frame.messages)
+    if count > MAX_FRAME_MESSAGES:
+        text = f"a frame of {count} messages, at most {MAX_FRAME_MESSAGES}"
+        raise SessionRefused(3, "FRAME_TOO_LARGE", text, {"messages": str(count), "limit": str(MAX_FRAME_MESSAGES)})
     return size
 
 
@@ -218,19 +237,6 @@ async def _first_frame(
         got = (messages[0].WhichOneof("body") if messages else None) or "nothing"
         raise SessionRefused(9, "HELLO_REQUIRED", f"the first message must be Hello, not {got}", {"got": str(got)})
     return messages
-
-
-def _greeting(hello: session_pb2.Hello) -> Greeting:
-    return Greeting(
-        instance=hello.instance[:100],
-        bot_version=hello.bot_version[:100],
-        sdk=hello.sdk[:100],
-        language=hello.language[:100],
-        legal=hello.legal_mode == session_pb2.LEGAL_MODE_FACTORED,
-        immediate=hello.event_mode == session_pb2.EVENT_MODE_IMMEDIATE,
-        cursors=tuple(Cursor(cursor.seat_token, cursor.last_seq) for cursor in hello.cursors),
-        ruleset_digests=dict(hello.ruleset_digests),
-    )
 
 
 def _check_sdk(hello: session_pb2.Hello) -> None:
