@@ -200,7 +200,10 @@ def test_server_settings_from_file_and_environment(tmp_path):
         ("metrics_port = 99999\n", "{path}:1: metrics_port = 99999: a port, 0 to 65535, expected"),
         ("drain_s = -1\n", "{path}:1: drain_s = -1: 0 or more expected"),
         ("insecure = 1\n", "{path}:1: insecure = 1: true or false expected"),
-        ("[quotas]\nframes = 1\n", "{path}:2: unknown key 'frames' in [quotas]; known: sessions, matches, frames_s"),
+        (
+            "[quotas]\nframes = 1\n",
+            "{path}:2: unknown key 'frames' in [quotas]; known: sessions, matches, opens_s",
+        ),
         ("[quotas]\nsessions = 0\n", "{path}:2: sessions = 0 in [quotas]: 1 or more expected"),
     ],
 )

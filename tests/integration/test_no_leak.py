@@ -30,7 +30,7 @@ from chaodipi.sdk.wire import action_to_wire
 from chaodipi.service.host import runner, session
 from chaodipi.service.host.host import Host
 from chaodipi.service.logs import configure_logs
-from chaodipi.service.match import machine
+from chaodipi.service.match import feed, machine
 from chaodipi.service.match.table import TableSpec, TimeControl
 from chaodipi.v1 import cards_pb2, session_pb2
 
@@ -332,7 +332,7 @@ def leak_in_event(patch: pytest.MonkeyPatch) -> None:
     def leaky(event: Event, seat: Seat) -> Event | None:
         return event if isinstance(event, Buried) else visible(event, seat)
 
-    patch.setattr(machine, "visible", leaky)
+    patch.setattr(feed, "visible", leaky)
 
 
 def leak_in_legal_actions(patch: pytest.MonkeyPatch) -> None:
