@@ -1,5 +1,6 @@
 """A league in a store and a host that tells of it, and a reader that keeps every byte it is answered."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -46,17 +47,25 @@ def begin(store: Store, plan: Plan, labels: dict[str, str] | None = None) -> Non
 
 
 async def play(
-    store: Store, plan: Plan, host: TableHost, *, stop_after: int | None = None, in_flight: int = 4
+    store: Store,
+    plan: Plan,
+    host: TableHost,
+    *,
+    stop_after: int | None = None,
+    in_flight: int = 4,
+    saving: asyncio.Lock | None = None,
 ) -> list[PairOutcome]:
-    """Play what is missing of *plan*; StoppedError before more than *stop_after* pairs are saved."""
+    """Play what is missing of *plan*; StoppedError before more than *stop_after* are saved, each under *saving*."""
+    lock = saving or asyncio.Lock()
     saved = 0
 
     async def save(played: PlayedPair) -> None:
         nonlocal saved
-        if saved == stop_after:
-            raise StoppedError
-        saved += 1
-        store.save(rows_of(plan.league, played))
+        async with lock:
+            if saved == stop_after:
+                raise StoppedError
+            saved += 1
+            store.save(rows_of(plan.league, played))
 
     folder = store.path.parent / plan.league / "records"
     return await play_league(
