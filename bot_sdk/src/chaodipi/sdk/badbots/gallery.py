@@ -5,12 +5,14 @@
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 from typing import Any
 
+import grpc
 from chaodipi.sdk.badbots.raw import Message, RawBot, first_legal
 from chaodipi.sdk.tls import open_channel
 from chaodipi.v1 import cards_pb2, seat_pb2, session_pb2, session_pb2_grpc
@@ -130,7 +132,7 @@ class NeverReads(RawBot):
 
 
 class Storm(RawBot):
-    """Opens a stream, is welcomed, drops it and opens the next one, 300 times, then plays."""
+    """Opens a stream, drops it and opens the next one, 300 times, welcome or refused, then plays."""
 
     def hello(self) -> session_pb2.Hello:
         hello = super().hello()
@@ -143,9 +145,13 @@ class Storm(RawBot):
             async with open_channel(self.server, self.tls) as channel:
                 stub: Any = session_pb2_grpc.BotSessionServiceStub(channel)
                 call = stub.OpenSession(metadata=metadata)
-                await call.write(session_pb2.OpenSessionRequest(messages=[Message(hello=self.hello())]))
-                await call.read()
+                # Most are beyond what one token may open.
+                with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+                    await call.write(session_pb2.OpenSessionRequest(messages=[Message(hello=self.hello())]))
+                    await call.read()
                 call.cancel()
+        # The quota of opened sessions must let the one in that plays.
+        await asyncio.sleep(1)
 
 
 class AnswersTwice(RawBot):
@@ -202,7 +208,7 @@ class Strange(RawBot):
     def hello(self) -> session_pb2.Hello:
         hello = super().hello()
         hello.event_mode = 77  # type: ignore[assignment]
-        hello.capabilities.extend(["from.the.future", "x" * 200])
+        hello.capabilities.extend(["from.the.future", "x" * 100])
         return hello
 
 
