@@ -35,6 +35,7 @@ from chaodipi.engine.history import Attempt, Contribution, Showing, Trick
 from chaodipi.engine.order import Order, order_for
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.rungs import is_higher, read_showing
+from chaodipi.engine.stacked import before_first_trick, undeclared
 
 __all__ = ["View", "after_booking"]
 
@@ -481,44 +482,15 @@ class View:
                 self.caller = seat
             if event.trump is not None:
                 self._set_trump(event.trump)
-        self._first_trick = _is_first_trick(event)
+        self._first_trick = before_first_trick(event)
         if event.phase == Phase.STIR:
             self._ask_for_stirs()
         elif event.phase == Phase.BURY:
-            self.undeclared = self._is_undeclared(event)
+            self.undeclared = undeclared(self.ruleset, event, first_deal=self.first_deal)
             self.to_act = event.bottom_owner if event.bottom_owner is not None else event.dealer
         elif event.phase == Phase.LEAD:
-            self.undeclared = self._is_undeclared(event)
+            self.undeclared = undeclared(self.ruleset, event, first_deal=self.first_deal)
             self._start_play(event.leader if event.leader is not None else event.dealer)
-
-    def _is_undeclared(self, event: Positioned) -> bool:
-        """
-        Whether a stacked position is that of a deal which nobody declared.
-
-        It is if it tells of no showing; but a trump suit tells of one where undeclared deals have none, unless
-        somebody has stirred since, who is not told either.
-        """
-        if event.standing is not None:
-            return False
-        rules = self.ruleset
-        rule = rules.no_declare_first if self.first_deal else rules.no_declare_later
-        suit_without = rule not in ("redeal", "no_trump")
-        return event.trump in (None, Suit.NO_TRUMP) or suit_without or event.bottom_owner not in (None, event.dealer)
-
-
-def _is_first_trick(event: Positioned) -> bool:
-    """
-    Whether the next trick of a stacked position is the first of its deal, as far as the position says so.
-
-    A position in STIR after a stir stands, where seats stir in the first trick, for a trick whose lead is not
-    told: the others are asked in the order of their turns, and the trick is left out.
-    """
-    if event.phase == Phase.STIR:
-        return event.standing is None or event.standing[2] is not ShowKind.STIR
-    if event.phase == Phase.LEAD:
-        told = event.standing is not None or event.tricks_left is None
-        return told and event.score == 0 and event.leader in (None, event.dealer)
-    return True
 
 
 _APPLY: dict[type, Callable[[View, Any], None]] = {
