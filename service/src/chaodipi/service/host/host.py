@@ -12,9 +12,11 @@ from chaodipi.service.host.errors import HostError, SessionRefused
 from chaodipi.service.host.identity import Grant, Principal, Tokens
 from chaodipi.service.host.nonces import NonceDesk, NonceRound
 from chaodipi.service.host.patience import Patience
+from chaodipi.service.host.pinging import Pinger
 from chaodipi.service.host.quota import Quotas, Usage
 from chaodipi.service.host.runner import SeatLink, TableRunner
-from chaodipi.service.host.session import Draining, Encode, Greeting, PingSent, Session, Warned
+from chaodipi.service.host.seating import choose, could_seat, share
+from chaodipi.service.host.session import Draining, Encode, Greeting, Session, Warned
 from chaodipi.service.match.table import TableResult, TableSpec
 from chaodipi.service.metrics import Metrics
 
@@ -24,9 +26,6 @@ log = structlog.get_logger("chaodipi.host")
 
 MAX_TABLES = 4096
 PING_INTERVAL_MS = 5_000
-PROBES_A_PING = 10
-LAG_TO_TELL_MS = 1_000
-"""Lag of a bot's loop from which on it is worth a line in the log."""
 
 
 class Host:
@@ -66,7 +65,7 @@ class Host:
         self._nonces = NonceDesk()
         self._changed = asyncio.Condition()
         self._notifying: asyncio.Task[None] | None = None
-        self._pinging: asyncio.Task[None] | None = None
+        self._pinger = Pinger(ping_interval_ms, self._all_sessions, self.metrics)
         self._draining = False
         self._on_drain: list[Callable[[], Awaitable[None]]] = []
         self._stopped = asyncio.Event()
@@ -204,8 +203,7 @@ class Host:
         sessions.append(session)
         self._given_up.discard(bot)
         self.metrics.session_opened()
-        if self._pinging is None and self.ping_interval_ms:
-            self._pinging = asyncio.get_running_loop().create_task(self._ping())
+        self._pinger.start()
         self._nonces.ask(session, asyncio.get_running_loop().time())
         log.info("session_opened", bot=bot, session=session.id, sdk=greeting.sdk, language=greeting.language)
         return session
@@ -253,12 +251,9 @@ class Host:
         self._notify()
 
     def _share(self, changed: Session) -> None:
-        """Divide the quota of *changed*'s token among its sessions, first to those that were there first."""
-        left = self._quotas.matches
-        for session in self._sessions.get(changed.bot, ()):
-            if session.token_id == changed.token_id:
-                session.max_tables = min(session.wanted, left)
-                left -= session.max_tables
+        """Divide the quota of *changed*'s token among its sessions."""
+        of_token = [s for s in self._sessions.get(changed.bot, ()) if s.token_id == changed.token_id]
+        share(self._quotas.matches, of_token)
 
     def receive_ready(self, session: Session, channel: int) -> None:
         """The seat on *channel* is ready; unknown channels belong to tables that are over."""
@@ -275,13 +270,8 @@ class Host:
         return True
 
     def receive_pong(self, session: Session, nonce: int, loop_lag_ms: int) -> None:
-        """The bot's word on its loop, once for each ping; what nobody asked for is not noted anywhere."""
-        if nonce != session.pinged:
-            return
-        session.pinged = None
-        self.metrics.bot_lag(session.bot, loop_lag_ms)
-        if loop_lag_ms > LAG_TO_TELL_MS:
-            log.info("bot_lags", bot=session.bot, session=session.id, loop_lag_ms=loop_lag_ms)
+        """The bot's word on its loop, in answer to a ping."""
+        self._pinger.receive(session, nonce, loop_lag_ms)
 
     def receive_resync(self, session: Session, channel: int, last_seq: int) -> None:
         """The bot has lost track of the seat on *channel* after *last_seq*."""
@@ -321,25 +311,6 @@ class Host:
         self._notifying = None
         async with self._changed:
             self._changed.notify_all()
-
-    async def _ping(self) -> None:
-        """Ping every session now and then; how late this wakes up is how late the loop is."""
-        loop = asyncio.get_running_loop()
-        nonce = 0
-        while True:
-            for _ in range(PROBES_A_PING):
-                due = loop.time() + self.ping_interval_ms / 1000 / PROBES_A_PING
-                await asyncio.sleep(due - loop.time())
-                self.metrics.loop_lag(max(0.0, loop.time() - due))
-            nonce = (nonce + 1) & 0xFFFFFFFF
-            for session in self._all_sessions():
-                if session.pinged is None:
-                    session.pinged_at = loop.time()
-                elif loop.time() - session.pinged_at > session.patience_s:
-                    text = f"no Pong for {session.patience_s:.0f} s"
-                    session.close(SessionRefused(8, "SLOW_CONSUMER", f"the bot does not read what it is sent: {text}"))
-                session.pinged = nonce
-                session.send(PingSent(nonce))
 
     # ---- nonces
 
@@ -428,8 +399,8 @@ class Host:
             while True:
                 if self._draining:
                     raise HostError("the host is stopping: no new tables")
-                chosen = self._choose(spec)
-                missing = {bot for bot in spec.bots if not self._could_seat(bot, spec.bots.count(bot))}
+                chosen = choose(spec.bots, self._sessions)
+                missing = {bot for bot in spec.bots if not could_seat(bot, spec.bots.count(bot), self._sessions)}
                 busy = {bot for bot, session in zip(spec.bots, chosen, strict=True) if session is None} - missing
                 left_s = patience.left_s(missing - self._given_up, loop.time())
                 if not busy and not left_s:
@@ -437,22 +408,6 @@ class Host:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(left_s or None):
                         await self._changed.wait()
-
-    def _choose(self, spec: TableSpec) -> list[Session | None]:
-        taken: dict[str, int] = {}
-        chosen: list[Session | None] = []
-        for bot in spec.bots:
-            free = [(s.free - taken.get(s.id, 0), s) for s in self._sessions.get(bot, ())]
-            best = max(free, key=lambda pair: pair[0], default=(0, None))
-            session = best[1] if best[0] > 0 else None
-            if session is not None:
-                taken[session.id] = taken.get(session.id, 0) + 1
-            chosen.append(session)
-        return chosen
-
-    def _could_seat(self, bot: str, count: int) -> bool:
-        """Whether *bot* has sessions that together take *count* seats, were none taken."""
-        return sum(session.max_tables for session in self._sessions.get(bot, ())) >= count
 
     def _freed(self, link: SeatLink) -> None:
         if link.session is not None:
@@ -491,9 +446,7 @@ class Host:
         for sessions in list(self._sessions.values()):
             for session in list(sessions):
                 session.close()
-        if self._pinging is not None:
-            self._pinging.cancel()
-            self._pinging = None
+        self._pinger.stop()
         deadline = asyncio.get_running_loop().time() + 2
         while any(self._sessions.values()) and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.01)
