@@ -11,6 +11,7 @@ import pytest
 import trustme
 from chaodipi.service import doctor
 from chaodipi.service.certificates import lifetimes
+from chaodipi.service.rpc.gate import RIGHTS
 from chaodipi.service.rpc.tls import TlsFiles
 from chaodipi.service.store import Store
 
@@ -101,7 +102,8 @@ async def test_a_host_that_runs_one_that_drains_and_none():
         server = f"127.0.0.1:{port}"
         findings = await doctor.check_server(server, None, "token-ant")
         assert {finding.level for finding in findings} == {"ok"}
-        assert levels(findings, "health") == ["ok"] * len(doctor.SERVICES)
+        served = {"the host", *(method.split("/")[1] for method in RIGHTS if method.startswith("/chaodipi."))}
+        assert {f.text for f in findings if f.subject == "health"} == {f"{name}: SERVING" for name in served}
         assert any("RTT median" in finding.text for finding in findings)
         assert findings[-1].text == "bots/ant, may: play; never ends"
         refused = await doctor.check_server(server, None, "wrong")

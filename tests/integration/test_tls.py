@@ -5,6 +5,7 @@ import contextlib
 
 import grpc
 import pytest
+import structlog
 import trustme
 from chaodipi.sdk import Tls, TlsError
 from chaodipi.sdk.baselines.greedy import GreedyBot
@@ -111,6 +112,50 @@ async def test_files_that_do_not_go_together_are_refused_before_anybody_connects
     with pytest.raises(HostError, match=message):
         async with open_host(GRANTS, wrong):
             pass
+
+
+def put(folder, files, name, authority):
+    """Makes *name*'s certificate the host's, by a rename for each file, as who renews certificates does."""
+    for source, target in ((f"{name}.pem", "host.pem"), (f"{name}.key", "host.key"), (authority, "bots.pem")):
+        (folder / "new").write_bytes((files / source).read_bytes())
+        (folder / "new").replace(folder / target)
+
+
+def renewing(folder):
+    """Settings of a host whose files :func:`put` renews."""
+    return config(folder, tls_client_ca=f"{folder}/bots.pem")
+
+
+async def test_renewed_certificates_hold_for_new_connections_and_open_ones_go_on(files, tmp_path):
+    put(tmp_path, files, "host", "ca.pem")
+    ours, theirs = tls(files, own="ant"), tls(files, "strange-ca.pem", own="strange")
+    async with open_host(GRANTS, renewing(tmp_path)) as hosted, open_channel(hosted.server, ours) as before:
+        system = bot_pb2_grpc.SystemServiceStub(before)
+        await system.GetServerInfo(bot_pb2.GetServerInfoRequest(), timeout=10)
+        assert not await asks(hosted.server, theirs)
+        put(tmp_path, files, "strange", "strange-ca.pem")
+        assert await asks(hosted.server, theirs)
+        assert not await asks(hosted.server, ours)
+        await system.GetServerInfo(bot_pb2.GetServerInfoRequest(), timeout=10)
+
+
+@pytest.mark.parametrize("wrong", [{"host.key": "strange.key"}, {"host.pem": "none.pem"}, {"bots.pem": None}])
+async def test_certificates_that_cannot_be_used_are_warned_of_and_the_last_ones_hold(files, tmp_path, wrong):
+    put(tmp_path, files, "host", "ca.pem")
+    ours = tls(files, own="ant")
+    async with open_host(GRANTS, renewing(tmp_path)) as hosted:
+        assert await asks(hosted.server, ours)
+        for name, source in wrong.items():
+            (tmp_path / name).unlink()
+            if source is not None:
+                (tmp_path / name).write_bytes((files / source).read_bytes())
+        with structlog.testing.capture_logs() as lines:
+            for _ in range(2):
+                assert await asks(hosted.server, ours)
+            put(tmp_path, files, "strange", "ca.pem")
+            assert not await asks(hosted.server, ours)
+        assert [line["event"] for line in lines] == ["certificates_kept", "certificates_read"]
+        assert next(iter(wrong)) in lines[0]["why"]
 
 
 async def test_without_tls_only_this_machine_is_served_unless_told_otherwise(files):

@@ -17,6 +17,7 @@ from chaodipi.sdk.tls import Tls, open_channel
 from chaodipi.sdk.transport import OPTIONS
 from chaodipi.service.certificates import lifetimes
 from chaodipi.service.host.errors import HostError
+from chaodipi.service.rpc.server import SERVICES
 from chaodipi.service.rpc.tls import TlsFiles, server_credentials
 from chaodipi.service.store import EarlierSchemaError, Store, StoreError
 from chaodipi.service.version import server_version
@@ -26,13 +27,6 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 __all__ = ["Finding", "check_clock", "check_server", "check_store", "check_tls", "check_versions"]
 
 OURS = ("chaodipi-engine", "chaodipi-proto", "chaodipi-sdk", "chaodipi-server")
-SERVICES = (
-    "",
-    "chaodipi.v1.BotSessionService",
-    "chaodipi.v1.BotService",
-    "chaodipi.v1.RulesService",
-    "chaodipi.v1.SystemService",
-)
 CERTIFICATE_DAYS = 14
 """Days before the end of a certificate from which it is warned of."""
 LOW_DISK, LEAST_DISK = 2 << 30, 256 << 20
@@ -136,7 +130,7 @@ def _schema(store: Store) -> Finding:
         return Finding("warning", "store", str(error))
     except StoreError as error:
         return Finding("problem", "store", str(error))
-    return Finding("ok", "store", f"its schema is of this version; {len(store.bots.all())} bots")
+    return Finding("ok", "store", f"its schema is of this version; bots: {len(store.bots.all())}")
 
 
 async def check_server(server: str, tls: Tls | None, token: str) -> list[Finding]:
@@ -176,7 +170,7 @@ async def _probe(system: Any) -> tuple[list[float], float]:
 async def _healths(channel: grpc.aio.Channel) -> list[Finding]:
     stub: Any = health_pb2_grpc.HealthStub(channel)
     findings = []
-    for name in SERVICES:
+    for name in ("", *SERVICES):
         try:
             answer = await stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=PATIENCE_S)
             said = health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)

@@ -79,7 +79,7 @@ async def _serve(
         ) as hosted,
     ):
         host = hosted.host
-        console.print(f"serving at {hosted.server}, {len(admission.bots)} bots known; Ctrl-C stops")
+        console.print(f"serving at {hosted.server}, bots known: {len(admission.bots)}; Ctrl-C stops")
         console.print(hosted.security, highlight=False)
         for name, token in tokens.items():
             launcher.start(name, baseline_command(name.removeprefix("house.")), hosted.local, token)

@@ -32,8 +32,14 @@ from chaodipi.v1 import (
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-__all__ = ["Listener", "check_address", "is_local", "serve_at", "start_server"]
+__all__ = ["SERVICES", "Listener", "check_address", "is_local", "serve_at", "start_server"]
 
+SERVICES = tuple(
+    service.full_name
+    for file in (session_pb2, bot_pb2, match_pb2, league_pb2, rules_pb2)
+    for service in file.DESCRIPTOR.services_by_name.values()
+)
+"""Ours, by name; each has its health."""
 KEEPALIVE_MS = 3_000
 KEEPALIVE_TIMEOUT_MS = 4_000
 """A connection on which nothing comes is pinged after the first and given up after the second. Both together are below
@@ -100,21 +106,13 @@ async def serve_at(
     match_pb2_grpc.add_MatchServiceServicer_to_server(MatchService(archive), server)
     league_pb2_grpc.add_LeagueServiceServicer_to_server(LeagueService(archive), server)
     rules_pb2_grpc.add_RulesServiceServicer_to_server(RulesService(host), server)
-    names = [
-        session_pb2.DESCRIPTOR.services_by_name["BotSessionService"].full_name,
-        bot_pb2.DESCRIPTOR.services_by_name["SystemService"].full_name,
-        bot_pb2.DESCRIPTOR.services_by_name["BotService"].full_name,
-        match_pb2.DESCRIPTOR.services_by_name["MatchService"].full_name,
-        league_pb2.DESCRIPTOR.services_by_name["LeagueService"].full_name,
-        rules_pb2.DESCRIPTOR.services_by_name["RulesService"].full_name,
-    ]
     servicer = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-    for name in ["", *names]:
+    for name in ["", *SERVICES]:
         await servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
     host.on_drain(servicer.enter_graceful_shutdown)
     if reflect:
-        reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+        reflection.enable_server_reflection([*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
     ports = [_listen(server, listener) for listener in listeners]
     await server.start()
     return server, ports
