@@ -48,6 +48,24 @@ def test_a_token_from_its_first_day_to_its_last(tmp_path):
     assert not any(token["holds"] for token in listed(tmp_path)[0]["tokens"])
 
 
+def test_bots_and_copies_are_of_the_store_that_the_hosts_settings_name(tmp_path, monkeypatch):
+    """By the same file or variable that ``serve`` reads, under whatever name; where the bot is now is said."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "serve.toml").write_text('store = "host.db"\n')
+    done = chaodipi("bot", "add", "ant", "--config", "serve.toml")
+    assert re.fullmatch(TOKEN, done.stdout.strip())
+    assert done.stderr == "bot ant added to host.db\n"
+    assert chaodipi("db", "upgrade", "--config", "serve.toml").stdout == "host.db is up to date\n"
+    assert chaodipi("db", "backup", "copy.db", "--config", "serve.toml").stdout == "host.db copied to copy.db\n"
+    monkeypatch.setenv("CHAODIPI_STORE", "copy.db")
+    assert '"ant"' in chaodipi("bot", "list", "--json").stdout
+    monkeypatch.delenv("CHAODIPI_STORE")
+    assert chaodipi("bot", "add", "bee").stderr == "bot bee added to out/chaodipi.db\n"
+    both = chaodipi("bot", "add", "cat", "--config", "serve.toml", "--out", "out")
+    assert (both.returncode, both.stdout) == (2, "")
+    assert both.stderr == "chaodipi: --out and --config both name a store: give one of them\n"
+
+
 def test_the_list_fits_on_80_columns_whatever_the_owner_is_called(tmp_path):
     assert bot(tmp_path / "x", "add", "a" * 32, "--owner", "O" * 200, "--scope", "play", "--scope", "matches.read")
     assert bot(tmp_path / "x", "add", "yak")

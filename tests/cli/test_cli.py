@@ -364,7 +364,7 @@ def test_a_token_that_the_host_refuses_is_one_line_and_exit_code_2(tmp_path):
 def test_a_bot_is_added_once_and_its_token_is_nowhere_but_on_the_screen(tmp_path):
     """``<id>_<256 random bits>``; the store has the hash."""
     done = chaodipi("bot", "add", "zed", "--out", tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, f"bot zed added to {tmp_path}/chaodipi.db\n")
     token = done.stdout.strip()
     assert re.fullmatch(r"[0-9a-f]{8}_[A-Za-z0-9_-]{43}", token)
     for path in tmp_path.iterdir():

@@ -1,7 +1,10 @@
 """The lines of the runbook make certificates with which a host serves and a bot plays, as processes."""
 
+import contextlib
+import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -33,12 +36,16 @@ def test_a_bot_plays_by_the_certificates_of_the_runbook(folder, tmp_path, mutual
         [*CHAODIPI, "bot", "add", "ant", "--out", tmp_path], capture_output=True, text=True, check=True
     )
     (tmp_path / "chaodipi.db").rename(tmp_path / "c.db")
-    log = tmp_path / "ant.log"
+    log, errors = tmp_path / "ant.log", tmp_path / "host.log"
     command = [*CHAODIPI, "serve", "--config", str(tmp_path / "serve.toml")]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL) as host:
+    with (
+        errors.open("w") as said,
+        subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, stderr=said) as host,
+    ):
         try:
             server = re.search(r"serving at (\S+),", host.stdout.readline())[1]
             assert host.stdout.readline() == ("TLS; bots need a certificate too\n" if mutual else "TLS\n")
+            knock_in_the_clear(server)
             env = os.environ | {"CHAODIPI_SERVER": server, "CHAODIPI_TOKEN": added.stdout.strip()}
             env |= {"CHAODIPI_CA": "host.pem"}
             if mutual:
@@ -54,3 +61,14 @@ def test_a_bot_plays_by_the_certificates_of_the_runbook(folder, tmp_path, mutual
                 bot.wait()
         finally:
             host.terminate()
+    assert {json.loads(line)["event"] for line in errors.read_text().splitlines()} >= {"session_opened"}
+
+
+def knock_in_the_clear(server):
+    """As whoever looks for open ports does; it is over when the host has hung up."""
+    host, port = server.split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as stranger:
+        stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        with contextlib.suppress(ConnectionResetError):
+            while stranger.recv(4096):
+                pass

@@ -42,6 +42,8 @@ INTERRUPTED = 130
 """Exit code of a command that was stopped at once."""
 
 Out = Annotated[Path, typer.Option(help="Folder of the store, results and records.")]
+StoreOut = Annotated[Path | None, typer.Option(help="Folder of a league, whose store it is.")]
+StoreConfig = Annotated[Path | None, typer.Option(help="TOML file of serve, which names its store.")]
 MetricsPort = Annotated[
     int, typer.Option(min=0, max=65535, help="Port of the Prometheus metrics on this machine; 0: a free one.")
 ]
@@ -153,17 +155,20 @@ def _bot_add(
     scope: Annotated[
         list[str] | None, typer.Option(help="What the token allows, again for more: play by default.")
     ] = None,
-    out: Out = Path("out"),
+    out: StoreOut = None,
+    config: StoreConfig = None,
 ) -> None:
     """Add a bot and print its token, this once."""
     from chaodipi.service.cli.bots import add_bot
+    from chaodipi.service.cli.console import Screen
 
-    add_bot(out, name, owner, expires, scope or [])
+    add_bot(Screen(), _store(out, config), name, owner, expires, scope or [])
 
 
 @bot_app.command("list")
 def _bot_list(
-    out: Out = Path("out"),
+    out: StoreOut = None,
+    config: StoreConfig = None,
     all_tokens: Annotated[bool, typer.Option("--all", help="Tokens that have ended too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with every token.")] = False,
 ) -> None:
@@ -171,7 +176,7 @@ def _bot_list(
     from chaodipi.service.cli.bots import list_bots
     from chaodipi.service.cli.console import Screen
 
-    list_bots(Screen(), out, as_json, all_tokens)
+    list_bots(Screen(), _store(out, config), as_json, all_tokens)
 
 
 @bot_app.command("rotate")
@@ -181,38 +186,41 @@ def _bot_rotate(
     expires: Annotated[
         str | None, typer.Option(help="Span after which the new one ends; as long as the last one had by default.")
     ] = None,
-    out: Out = Path("out"),
+    out: StoreOut = None,
+    config: StoreConfig = None,
 ) -> None:
     """Print a new token of a bot; the older ones end."""
     from chaodipi.service.cli.bots import rotate_token
     from chaodipi.service.cli.console import Screen
 
-    rotate_token(Screen(), out, name, grace, expires)
+    rotate_token(Screen(), _store(out, config), name, grace, expires)
 
 
 @bot_app.command("revoke")
 def _bot_revoke(
     which: Annotated[str, typer.Argument(metavar="NAME|TOKEN_ID", help="A bot, for all its tokens, or one token.")],
-    out: Out = Path("out"),
+    out: StoreOut = None,
+    config: StoreConfig = None,
 ) -> None:
     """Refuse a token, or all tokens of a bot, from now on; its sessions end."""
     from chaodipi.service.cli.bots import revoke_tokens
     from chaodipi.service.cli.console import Screen
 
-    revoke_tokens(Screen(), out, which)
+    revoke_tokens(Screen(), _store(out, config), which)
 
 
 @bot_app.command("expire")
 def _bot_expire(
     which: Annotated[str, typer.Argument(metavar="NAME|TOKEN_ID", help="A bot, for all its tokens, or one token.")],
     when: Annotated[str, typer.Argument(help="Span from now, such as 30d or 0s, or: never.")],
-    out: Out = Path("out"),
+    out: StoreOut = None,
+    config: StoreConfig = None,
 ) -> None:
     """Set when a token, or all tokens of a bot, end."""
     from chaodipi.service.cli.bots import expire_tokens
     from chaodipi.service.cli.console import Screen
 
-    expire_tokens(Screen(), out, which, when)
+    expire_tokens(Screen(), _store(out, config), which, when)
 
 
 @replay_app.command("show")
@@ -311,24 +319,38 @@ def _doctor(
 
 
 @db_app.command("upgrade")
-def _db_upgrade(out: Out = Path("out")) -> None:
+def _db_upgrade(out: StoreOut = None, config: StoreConfig = None) -> None:
     """Bring the store's schema up to date; make the store if there is none."""
     from chaodipi.service.store import Store
 
-    with Store(out / "chaodipi.db", writing=True) as store:
+    with Store(_store(out, config), writing=True) as store:
         print(f"{store.path} is up to date")
 
 
 @db_app.command("backup")
 def _db_backup(
-    to: Annotated[Path, typer.Argument(help="File to write; must not exist.")], out: Out = Path("out")
+    to: Annotated[Path, typer.Argument(help="File to write; must not exist.")],
+    out: StoreOut = None,
+    config: StoreConfig = None,
 ) -> None:
     """Copy the store, also while it is in use."""
     from chaodipi.service.store import Store
 
-    with Store(out / "chaodipi.db", writing=False) as store:
+    with Store(_store(out, config), writing=False) as store:
         store.backup(to)
-    print(f"{out / 'chaodipi.db'} copied to {to}")
+        print(f"{store.path} copied to {to}")
+
+
+def _store(out: Path | None, config: Path | None) -> Path:
+    """That of the league in *out*, or of a host with these settings: what serve itself would take by default."""
+    from chaodipi.service.cli.errors import UsageError
+    from chaodipi.service.config import load_server_config
+
+    if out is None:
+        return Path(load_server_config(config).store)
+    if config is not None:
+        raise UsageError("--out and --config both name a store: give one of them")
+    return out / "chaodipi.db"
 
 
 def _expected(error: BaseException) -> bool:
@@ -372,6 +394,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     # Bots are started by vfork; gRPC's fork handlers would only complain.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+    # Its own words about strangers at the port are no JSON, and as many as they like.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()

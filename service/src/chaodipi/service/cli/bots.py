@@ -1,4 +1,7 @@
-"""``chaodipi bot``: who may connect. Works beside a host or a league that runs; it notices within seconds."""
+"""``chaodipi bot``: who may connect. Works beside a host or a league that runs; it notices within seconds.
+
+*path* is its store.
+"""
 
 import json
 import re
@@ -30,7 +33,7 @@ def seconds_from_text(text: str) -> int:
     return seconds
 
 
-def add_bot(out: Path, name: str, owner: str, expires: str | None, scopes: Sequence[str]) -> None:
+def add_bot(console: Console, path: Path, name: str, owner: str, expires: str | None, scopes: Sequence[str]) -> None:
     """Add bot *name* and print its token, this once."""
     check_name(name)
     if re.fullmatch(r"[0-9a-f]{8}", name):
@@ -42,16 +45,17 @@ def add_bot(out: Path, name: str, owner: str, expires: str | None, scopes: Seque
             raise UsageError(f"unknown scope {scope!r}; known: {', '.join(SCOPES)}")
     span = None if expires is None else seconds_from_text(expires)
     token, row = _new(name, tuple(dict.fromkeys(scopes)) or (PLAY,), span)
-    with Store.beside(_path(out)) as store:
+    with Store.beside(path) as store:
         store.bots.add(row, owner)
     _hand_over(name, token)
+    _say(console, f"bot {name} added to {path}")
 
 
-def rotate_token(console: Console, out: Path, name: str, grace: str, expires: str | None) -> None:
+def rotate_token(console: Console, path: Path, name: str, grace: str, expires: str | None) -> None:
     """Print a new token of bot *name*; its others end now, or after *grace*."""
     grace_s = seconds_from_text(grace)
     span = None if expires is None else seconds_from_text(expires)
-    with Store.beside(_path(out)) as store:
+    with Store.beside(path) as store:
         given = store.bots.get(name).tokens
         newest = given[-1] if given else None
         if span is None and newest is not None and newest.expires_at is not None:
@@ -66,9 +70,9 @@ def rotate_token(console: Console, out: Path, name: str, grace: str, expires: st
         _say(console, f"older tokens of {name} end by {_moment(row.created_at + grace_s)}")
 
 
-def revoke_tokens(console: Console, out: Path, which: str) -> None:
+def revoke_tokens(console: Console, path: Path, which: str) -> None:
     """Revoke a token by its id, or all tokens of a bot."""
-    with Store.beside(_path(out)) as store:
+    with Store.beside(path) as store:
         revoked = store.bots.revoke(which, time.time())
     for token in revoked:
         console.print(f"revoked: token {token.id} of {token.bot}", highlight=False)
@@ -76,10 +80,10 @@ def revoke_tokens(console: Console, out: Path, which: str) -> None:
         console.print(f"nothing to do: every token of {which} was revoked before", highlight=False)
 
 
-def expire_tokens(console: Console, out: Path, which: str, when: str) -> None:
+def expire_tokens(console: Console, path: Path, which: str, when: str) -> None:
     """Have a token, or all tokens of a bot, end after a span, or never."""
     at = None if when == "never" else time.time() + seconds_from_text(when)
-    with Store.beside(_path(out)) as store:
+    with Store.beside(path) as store:
         changed = store.bots.expire(which, at)
     for token in changed:
         end = "never ends" if at is None else f"ends {_moment(at)}"
@@ -88,9 +92,9 @@ def expire_tokens(console: Console, out: Path, which: str, when: str) -> None:
         console.print(f"nothing to do: every token of {which} is revoked", highlight=False)
 
 
-def list_bots(console: Console, out: Path, as_json: bool, all_tokens: bool) -> None:
+def list_bots(console: Console, path: Path, as_json: bool, all_tokens: bool) -> None:
     """List bots with their tokens: those that hold, or all."""
-    with Store(_path(out), writing=False) as store:
+    with Store(path, writing=False) as store:
         store.check_schema()
         bots = store.bots.all()
     now = time.time()
@@ -116,10 +120,6 @@ def list_bots(console: Console, out: Path, as_json: bool, all_tokens: bool) -> N
     console.print(table if bots else "no bots: chaodipi bot add NAME", highlight=False)
 
 
-def _path(out: Path) -> Path:
-    return out / "chaodipi.db"
-
-
 def _new(bot: str, scopes: tuple[str, ...], span: int | None) -> tuple[str, TokenRow]:
     token, now = new_token(), time.time()
     return token, TokenRow(token_id(token), bot, hash_token(token), scopes, now, None if span is None else now + span)
@@ -136,7 +136,7 @@ def _hand_over(name: str, token: str) -> None:
 
 def _say(console: Console, text: str) -> None:
     """On standard error: what goes to standard output is the token and nothing else."""
-    Console(stderr=True, width=console.width).print(text, highlight=False)
+    Console(stderr=True, width=console.width).print(text, highlight=False, soft_wrap=True)
 
 
 def _json(bot: BotRow, now: float) -> dict[str, Any]:
