@@ -89,19 +89,25 @@ def test_t11_a_babbling_bot_fills_no_disk_and_its_last_words_are_kept(tmp_path):
     assert text.endswith(b"the end\n")
 
 
+HEEDLESS = "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
+UNPYTHONIC = "import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_DFL)\nopen('big', 'wb').write(bytes(2 << 20))"
+
+
 @pytest.mark.parametrize(
     ("limits", "code", "how"),
     [
-        (Limits(cpu_s=1), "while True: pass", "signal (9|24)"),
-        (Limits(memory_mb=200), "x = bytearray(10**9)", "exit code 1.*MemoryError"),
-        (Limits(file_mb=1), "open('big', 'wb').write(bytes(2 << 20))", "exit code 1.*File too large|signal 25"),
+        (Limits(cpu_s=1), "while True: pass", r"\(SIGXCPU\): \[killed: more than 1 s of processor time\]"),
+        (Limits(cpu_s=1), HEEDLESS, r"\(SIGKILL\): \[killed: more than 1 s of processor time\]"),
+        (Limits(memory_mb=200), "x = bytearray(10**9)", r"\(exit code 1\): MemoryError"),
+        (Limits(file_mb=1), "open('big', 'wb').write(bytes(2 << 20))", r"\(exit code 1\): .*File too large"),
+        (Limits(file_mb=1), UNPYTHONIC, r"\(SIGXFSZ\): \[killed: a file of more than 1 MiB\]"),
         (
             Limits(processes=20),
             "import os, time\nfor _ in range(40): os.fork() or time.sleep(600)\ntime.sleep(600)",
-            "signal 9",
+            r"\(SIGKILL\): \[killed: more than 20 processes\]",
         ),
     ],
-    ids=["cpu", "memory", "file", "processes"],
+    ids=["cpu", "cpu, unheeded", "memory", "file", "file, by signal", "processes"],
 )
 def test_a_limit_ends_the_bot_that_breaks_it(tmp_path, monkeypatch, limits, code, how):
     monkeypatch.chdir(tmp_path)

@@ -49,8 +49,8 @@ def test_t1_a_bot_that_keeps_dying_is_started_again_then_played_by_the_policy_an
     done = run(league(tmp_path, bots, boards=3, more="restarts = 2"))
     assert done.returncode == 0, done.stderr + done.stdout
     # Its three lives end at its tenth decision each.
-    assert len(re.findall(r"bot dying ended \(signal 9\).*; started again in", done.stdout)) == 2
-    assert len(re.findall(r"bot dying ended \(signal 9\).*; not started again\n", done.stdout)) == 1
+    assert len(re.findall(r"bot dying ended \(SIGKILL\).*; started again in", done.stdout)) == 2
+    assert len(re.findall(r"bot dying ended \(SIGKILL\).*; not started again\n", done.stdout)) == 1
     found = results(tmp_path / "league.toml")
     assert (found["complete"], len(found["pairs"])) == (True, 3)
     for pair in found["pairs"]:

@@ -24,6 +24,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 _TAIL_BYTES = 2_000
 _POLL_S = 0.5
 _RLIMITS = {"cpu_s": resource.RLIMIT_CPU, "memory": resource.RLIMIT_AS, "file": resource.RLIMIT_FSIZE}
+_CPU_MERCY_S = 1
+"""Between SIGXCPU, which says what it is for, and the SIGKILL for whoever does not heed it."""
 
 
 class Log:
@@ -91,13 +93,10 @@ def become_bot(command: list[str], output: int, limits: dict[str, int], parent: 
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
-        for name, kind in (
-            ("cpu_s", resource.RLIMIT_CPU),
-            ("memory", resource.RLIMIT_AS),
-            ("file", resource.RLIMIT_FSIZE),
-        ):
+        for name, kind in _RLIMITS.items():
             if limits[name]:
-                resource.setrlimit(kind, (limits[name], limits[name]))
+                hard = limits[name] + (_CPU_MERCY_S if kind == resource.RLIMIT_CPU else 0)
+                resource.setrlimit(kind, (limits[name], hard))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.execvp(command[0], command)
     except OSError as error:
@@ -132,25 +131,36 @@ def kill(pid: int, number: int, *, group: bool = False) -> None:
         return
 
 
-def reap() -> dict[int, int]:
-    """Wait status of every child that has ended, by process."""
-    ended: dict[int, int] = {}
+def reap() -> dict[int, tuple[int, float]]:
+    """Of every child that has ended, by process: wait status, and seconds of processor time."""
+    ended: dict[int, tuple[int, float]] = {}
     while True:
         try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            pid, status, used = os.wait4(-1, os.WNOHANG)
         except ChildProcessError:
             return ended
         if not pid:
             return ended
-        ended[pid] = status
+        ended[pid] = status, used.ru_utime + used.ru_stime
+
+
+def limit_of(status: int, cpu_s: float, limits: dict[str, int]) -> bytes:
+    """Which limit the kernel ended the bot for, as a line of its log; empty if for none, or none that it tells."""
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    spent = limits["cpu_s"] and cpu_s >= limits["cpu_s"]
+    if number == signal.SIGXCPU or (number == signal.SIGKILL and spent):
+        return b"\n[killed: more than %d s of processor time]\n" % limits["cpu_s"]
+    if number == signal.SIGXFSZ:
+        return b"\n[killed: a file of more than %d MiB]\n" % (limits["file"] >> 20)
+    return b""
 
 
 def keep(command: list[str], settings: dict[str, int], log: Log) -> int:
     """Start the bot, keep it until it or the host ends, leave nothing behind; the exit code."""
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
     wake_out, wake_in = os.pipe()
-    for end in (wake_out, wake_in):
-        os.set_blocking(end, False)
+    for pipe in (wake_out, wake_in):
+        os.set_blocking(pipe, False)
     signal.set_wakeup_fd(wake_in)
     stopping: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: stopping.append(number))
@@ -167,21 +177,21 @@ def keep(command: list[str], settings: dict[str, int], log: Log) -> int:
         become_bot(command, output_in, settings, keeper)
     os.close(output_in)
     watched = select.poll()
-    for end in (0, output, wake_out):
-        watched.register(end, select.POLLIN | select.POLLHUP)
-    status: int | None = None
+    for pipe in (0, output, wake_out):
+        watched.register(pipe, select.POLLIN | select.POLLHUP)
+    end: tuple[int, float] | None = None
     deadline: float | None = None
-    while status is None:
-        for end, _event in watched.poll(_POLL_S * 1000):
-            if end == output:
+    while end is None:
+        for ready, _event in watched.poll(_POLL_S * 1000):
+            if ready == output:
                 if not copy(output, log):
                     watched.unregister(output)
-            elif end == wake_out:
+            elif ready == wake_out:
                 drain(wake_out)
             elif not os.read(0, 4096):
                 watched.unregister(0)
                 stopping.append(signal.SIGHUP)
-        status = reap().get(bot)
+        end = reap().get(bot)
         if settings["processes"] and len(descendants()) > settings["processes"]:
             log.write(b"\n[killed: more than %d processes]\n" % settings["processes"])
             kill(bot, signal.SIGKILL, group=True)
@@ -194,6 +204,8 @@ def keep(command: list[str], settings: dict[str, int], log: Log) -> int:
     kill(bot, signal.SIGKILL, group=True)
     kill_the_rest()
     copy(output, log)
+    status, cpu_s = end
+    log.write(limit_of(status, cpu_s, settings))
     return os.waitstatus_to_exitcode(status)
 
 

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -27,6 +28,7 @@ _LOOK_S = 0.2
 _AGAIN_FIRST_S, _AGAIN_MOST_S = 0.5, 30.0
 _TLS = ("CHAODIPI_CA", "CHAODIPI_CERT", "CHAODIPI_KEY")
 """What would have a bot speak TLS to the host that launched it, which serves it in the clear."""
+_SIGNALS = {number.value: number.name for number in signal.Signals}
 # What a keeper may need beyond the grace to kill, reap and write the end of the log.
 _KEEPER_S = 2.0
 
@@ -46,7 +48,7 @@ class Limits:
     What a launched bot may use; 0: no limit.
 
     Attributes:
-        cpu_s: Seconds of processor time, each process; the kernel kills at the limit.
+        cpu_s: Seconds of processor time, each process; SIGXCPU at the limit, SIGKILL a second later.
         memory_mb: Address space, MiB, each process; allocations beyond it fail.
         processes: The bot and all it started, threads not counted; looked at twice a second, all are killed beyond it.
         file_mb: Size of a file that it writes, MiB; writes beyond it fail.
@@ -225,7 +227,8 @@ def _close(keeper: subprocess.Popen[bytes]) -> None:
 
 def _how(bot: _Bot, code: int) -> str:
     """By what *bot* ended, and what it last said."""
-    how = f"signal {code - 128}" if code > 128 else f"signal {-code}" if code < 0 else f"exit code {code}"
+    number = code - 128 if code > 128 else -code
+    how = _SIGNALS.get(number, f"signal {number}") if number > 0 else f"exit code {code}"
     said = _last_line(bot.log)
     return f"({how}){': ' + said if said else ''}"
 
