@@ -1,7 +1,8 @@
 """Kill -9 of the host at random moments of one league, again and again: ``make chaos``, or one kill as a test.
 
 The same command plays on each time. What comes out must be, to the byte, what an uninterrupted run gives: pairs,
-scores, standings and canonical records; and after every kill each result in the store has its record on disk.
+scores, standings and canonical records. After every kill each result in the store has its record on disk, boards are in
+the store whole or not at all, and no record can be read of one that is not: it will be played again.
 """
 
 import argparse
@@ -26,6 +27,7 @@ ruleset = "ming_chao"
 boards = {boards}
 rank_by = "points"
 seed = "kill and resume {seed}"
+shared_boards = {shared}
 tables_in_flight = {in_flight}
 
 [[bots]]
@@ -50,6 +52,7 @@ class Report:
     """The kills, and what is wrong with the league after them; nothing, if the host keeps its word."""
 
     seed: int
+    shared: bool
     tables: int
     moments: Counter[str] = field(default_factory=Counter)
     begun_twice: int = 0
@@ -59,7 +62,8 @@ class Report:
     def __str__(self) -> str:
         when = ", ".join(f"{count} {moment}" for moment, count in sorted(self.moments.items()))
         return (
-            f"kill and resume, seed {self.seed}: {self.tables} tables in {self.took_s:.1f} s\n"
+            f"kill and resume, seed {self.seed}: {self.tables} tables in {self.took_s:.1f} s, "
+            f"{'shared boards' if self.shared else 'boards of their own'}\n"
             f"  injected: kill -9 of the host, {when}\n"
             f"  tables begun twice: {self.begun_twice}\n"
             f"  lost: {len(self.lost)}" + "".join(f"\n    {line}" for line in self.lost)
@@ -69,8 +73,9 @@ class Report:
 class Run:
     """One league in a folder of its own."""
 
-    def __init__(self, folder: Path, text: str) -> None:
+    def __init__(self, folder: Path, text: str, *, shared: bool = False) -> None:
         self.folder = folder
+        self.tables_of_board = 2 * PAIRINGS if shared else 2
         folder.mkdir()
         (folder / "league.toml").write_text(text)
 
@@ -114,15 +119,23 @@ class Run:
         finally:
             connection.close()
 
-    def unrecorded(self) -> list[str]:
-        """Results in the store whose record is not there, or is another."""
-        records = self.records()
-        wrong = []
-        for table, digest in self.stored():
-            path = records.get(table.replace("/", "_") + ".jsonl")
-            if path is None or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-                wrong.append(f"{table} is in the store, its record is not on disk")
-        return wrong
+    def broken(self) -> list[str]:
+        """What a kill must not leave: results without their record, half a board, a record of what is played again."""
+        staged = {path.name: path for path in (self.out / "records.staged").glob("*.jsonl")}
+        records = staged | self.records()
+        stored = {table.replace("/", "_") + ".jsonl": digest for table, digest in self.stored()}
+        wrong = [
+            f"{name}: in the store, and its record is not on disk"
+            for name, digest in stored.items()
+            if name not in records or hashlib.sha256(records[name].read_bytes()).hexdigest() != digest
+        ]
+        boards = Counter(name.split("_")[1] for name in stored)
+        wrong += [
+            f"{count} tables of board {board} are in the store"
+            for board, count in boards.items()
+            if count != self.tables_of_board
+        ]
+        return wrong + [f"{name} can be read and is not in the store" for name in self.records().keys() - stored.keys()]
 
 
 def kill_once(run: Run, rng: random.Random, most: int) -> str:
@@ -150,26 +163,29 @@ def kill_once(run: Run, rng: random.Random, most: int) -> str:
 def play(folder: Path, seed: int, *, boards: int, kills: int) -> Report:
     """Play one league with *kills* kills and once without, and compare."""
     rng = random.Random(seed)
-    text = LEAGUE.format(boards=boards, seed=seed, in_flight=IN_FLIGHT)
-    killed, whole = Run(folder / "killed", text), Run(folder / "whole", text)
-    report = Report(seed, PAIRINGS * boards * 2)
+    shared = rng.random() < 0.5
+    text = LEAGUE.format(boards=boards, seed=seed, in_flight=IN_FLIGHT, shared=str(shared).lower())
+    killed, whole = (Run(folder / name, text, shared=shared) for name in ("killed", "whole"))
+    report = Report(seed, shared, PAIRINGS * boards * 2)
     began = time.monotonic()
     for _ in range(kills):
         report.moments[kill_once(killed, rng, max(1, report.tables // (kills + 1)))] += 1
-        report.lost += killed.unrecorded()
+        report.lost += killed.broken()
     killed.finish()
     whole.finish()
     report.took_s = time.monotonic() - began
     report.begun_twice = killed.begun() - report.tables
     report.lost += differences(killed, whole, report.tables)
-    if report.begun_twice > kills * IN_FLIGHT:
-        report.lost.append(f"{report.begun_twice} tables were begun twice, at most {kills * IN_FLIGHT} were in flight")
+    # With shared boards tables that were over are begun again, too: up to three boards are open at once.
+    most = kills * (3 * killed.tables_of_board if shared else IN_FLIGHT)
+    if report.begun_twice > most:
+        report.lost.append(f"{report.begun_twice} tables were begun twice, at most {most} were open")
     return report
 
 
 def differences(killed: Run, whole: Run, tables: int) -> list[str]:
     """How the end of *killed* differs from that of *whole*, and its store from its records."""
-    lost = killed.unrecorded()
+    lost = killed.broken()
     mine, others = killed.records(), whole.records()
     counts = {"records": len(mine), "records without a kill": len(others), "results in the store": len(killed.stored())}
     lost += [f"{count} {what}, {tables} expected" for what, count in counts.items() if count != tables]

@@ -20,7 +20,7 @@ def test_t5_kill_9_in_mid_league_loses_and_doubles_nothing(tmp_path: Path) -> No
 
 def test_what_is_lost_or_differs_is_noticed(tmp_path: Path) -> None:
     """The comparison of two runs names a missing record, another one, a result without a record, and other scores."""
-    text = kill.LEAGUE.format(boards=1, seed=1, in_flight=2)
+    text = kill.LEAGUE.format(boards=1, seed=1, in_flight=2, shared="false")
     one, other = kill.Run(tmp_path / "one", text), kill.Run(tmp_path / "other", text)
     for run in (one, other):
         run.finish()

@@ -21,6 +21,7 @@ from chaodipi.service.match.table import TableSpec
 from chaodipi.service.records.record import record_name
 from chaodipi.service.records.show import show
 from chaodipi.service.records.summary import summary_from_json, summary_to_json
+from chaodipi.service.records.verify import Record
 from chaodipi.service.rpc import matches
 from chaodipi.service.rpc.fields import MAX_PAGE
 from chaodipi.service.scheduler.plan_json import plan_from_json, plan_to_json
@@ -288,7 +289,7 @@ async def test_a_record_is_streamed_as_it_was_written_and_verifies(spring, tmp_p
         chunks = await reader.replay(match.name, match_pb2.REPLAY_FORMAT_JSONL)
         assert b"".join(chunks) == path.read_bytes() == b"".join(await reader.replay(match.name))
         text = b"".join(await reader.replay(match.name, match_pb2.REPLAY_FORMAT_TEXT)).decode()
-        assert text.splitlines() == list(show(path))
+        assert text.splitlines() == list(show(Record.read(path)))
         (fetched / name).write_bytes(b"".join(chunks))
     assert verify_files([fetched])
     assert capsys.readouterr().out.startswith("18 records, 18 match")

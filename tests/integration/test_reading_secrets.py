@@ -14,6 +14,7 @@ from chaodipi.engine.ruleset import resolve
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.host.identity import Grant, hash_token
 from chaodipi.service.host.progress import Progress
+from chaodipi.service.records.staging import Staging
 from chaodipi.service.scheduler.schedule import Entry, Plan, round_robin
 from chaodipi.service.store import archive as archive_module
 from chaodipi.service.store.archive import LeagueSeen
@@ -132,18 +133,18 @@ async def test_while_a_league_is_played_only_boards_that_are_over_are_told(tmp_p
 
 
 async def stopped(store: Any, plan: Plan, pairs: int) -> None:
-    """Play *plan* until *pairs* are saved: a board may be half in the store, as after a kill."""
+    """Play *plan* until *pairs* are saved: a board may be half in the store, as an earlier version left it."""
     begin(store, plan)
     with pytest.raises(StoppedError):
         await play(store, plan, StandInHost(BRAINS), stop_after=pairs, in_flight=2)
 
 
 async def test_pairs_that_were_saved_before_their_board_was_over_are_not_told(tmp_path):
-    """A stop between two pairs of a shared board leaves one of them, with its record: the other will be played."""
+    """A stop between two pairs of a shared board leaves one result of it, and no record: the other will be played."""
     with opened(tmp_path) as store:
         await stopped(store, SHARED, 4)
         assert len(store.outcomes("spring")) == 4
-        assert len(list(record_paths(store, "spring"))) > 6
+        assert len(list(record_paths(store, "spring"))) == 6
         async with telling(store) as (_, _, reader):
             assert await look(reader, SHARED, {0}) == 2 * 6
 
@@ -208,9 +209,9 @@ async def test_rights_come_before_existence(tmp_path):
                     await matches.GetMatch(match_pb2.GetMatchRequest(name=name), metadata=bearer)
                 said.add((refused.value.code(), refused.value.details()))
             assert [code for code, _ in said] == [grpc.StatusCode.PERMISSION_DENIED]
-            # The record of a table of board 1 is on disk, that of board 2 is not: nobody hears which.
-            records = {path.stem.split("_")[1] for path in record_paths(store, "spring")}
-            assert records == {"00000", "00001"}
+            # The record of a table of board 1 is staged, there is none of board 2: nobody hears which.
+            staged = Staging(tmp_path / "spring" / "records").folder
+            assert {path.name.split("_")[1] for path in staged.iterdir()} == {"00001"}
             answers = set()
             for board in (1, 2):
                 with pytest.raises(grpc.aio.AioRpcError) as refused:

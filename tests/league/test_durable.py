@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from chaodipi.engine.ruleset import resolve
 from chaodipi.service.boards.board import Secrets
+from chaodipi.service.records.record import record_name
 from chaodipi.service.scheduler.league import play_league
 from chaodipi.service.scheduler.schedule import Entry, Plan
 from chaodipi.service.store import LeagueRow, Store, StoreError
@@ -36,7 +37,7 @@ async def played(folder: Path) -> Path:
 
 
 async def test_a_record_and_its_name_are_on_disk_before_its_result_is_written(tmp_path, monkeypatch):
-    """Each record: its bytes, then its name, then the folder that holds the name, then the result, then the outcome."""
+    """Each record: its bytes, its staged name, the folder that holds it, its result, its place among the records."""
     done: list[tuple[str, str]] = []
     sync, rename = os.fsync, os.replace
 
@@ -45,14 +46,14 @@ async def test_a_record_and_its_name_are_on_disk_before_its_result_is_written(tm
         sync(file)
 
     def replace(old: Path, new: Path) -> None:
-        done.append(("name", Path(new).name))
+        done.append(("name", f"{Path(new).parent.name}/{Path(new).name}"))
         rename(old, new)
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "replace", replace)
 
-    async def save(pair):
-        done.extend(("result", spec.table_id.replace("/", "_") + ".jsonl") for spec in pair.pair.tables)
+    async def save(board):
+        done.extend(("result", record_name(spec.table_id)) for pair in board for spec in pair.pair.tables)
 
     await play_league(
         PLAN,
@@ -66,9 +67,11 @@ async def test_a_record_and_its_name_are_on_disk_before_its_result_is_written(tm
     for name in results:
         steps = [
             done.index(("sync", f"{name}.part")),
-            done.index(("name", name)),
-            done.index(("sync", "records"), done.index(("name", name))),
+            done.index(("name", f"records.staged/{name}")),
+            done.index(("sync", "records.staged"), done.index(("name", f"records.staged/{name}"))),
             done.index(("result", name)),
+            done.index(("name", f"records/{name}")),
+            done.index(("sync", "records"), done.index(("name", f"records/{name}"))),
         ]
         assert steps == sorted(steps), (name, steps)
     assert [kind for kind, _ in done].count("outcome") == 6

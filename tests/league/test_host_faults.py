@@ -106,10 +106,10 @@ async def test_t7_what_cannot_be_saved_is_kept_and_saved_when_the_trouble_is_ove
     trouble = [error, error]
     saved = []
 
-    async def save(played):
+    async def save(board):
         if trouble:
             raise trouble.pop()
-        saved.append(played.pair.number)
+        saved.extend(played.pair.number for played in board)
 
     host = StandInHost(BRAINS)
     outcomes = await play_league(plan(), host, tmp_path, save=save, save_pauses_s=PAUSES)
@@ -118,11 +118,11 @@ async def test_t7_what_cannot_be_saved_is_kept_and_saved_when_the_trouble_is_ove
 
 
 @pytest.mark.situation("T7")
-async def test_t7_what_stays_unsaved_is_flagged_and_its_record_taken_back(tmp_path):
+async def test_t7_what_stays_unsaved_is_flagged_and_its_record_is_not_shown(tmp_path):
     flagged = []
 
-    async def save(played):
-        if played.pair.number == 2:
+    async def save(board):
+        if board[0].pair.number == 2:
             raise SaveFailedError("database is locked")
 
     outcomes = await play_league(

@@ -1,12 +1,17 @@
 """Kills at chosen points: before every statement to the store, in its migrations as in its writes, and every sync."""
 
 import asyncio
+import hashlib
 import itertools
 import os
 import random
 import shutil
 import signal
 import sqlite3
+import stat
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -15,13 +20,14 @@ from chaodipi.engine.ruleset import resolve
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.host.identity import hash_token, new_token, token_id
 from chaodipi.service.records.record import record_name
-from chaodipi.service.scheduler.league import play_league, results_json
-from chaodipi.service.scheduler.schedule import Entry, Plan
+from chaodipi.service.records.staging import Staging
+from chaodipi.service.scheduler.league import play_league, results_json, settle_records
+from chaodipi.service.scheduler.schedule import Entry, Plan, round_robin
 from chaodipi.service.store import EarlierSchemaError, LeagueRow, Store, StoreError, TokenRow
 from chaodipi.service.store.rows import rows_of
 from chaodipi.service.store.store import Writer, _migrations
 
-from tests.league.stand_in import StandInHost, default_brain, shower
+from tests.league.stand_in import StandInHost, default_brain, high, shower
 
 BRAINS = {"low": default_brain, "shower": shower}
 PLAN = Plan("t", resolve("ming_chao"), tuple(map(Entry.of_bot, BRAINS)), 2, Secrets(b"s" * 32, (b"", b"")))
@@ -32,7 +38,7 @@ class Remembering(StandInHost):
     """Plays each table once: what is looked at here is what becomes of its result."""
 
     def __init__(self):
-        super().__init__(BRAINS)
+        super().__init__(BRAINS | {"high": high})
         self.results = {}
 
     async def play_table(self, spec):
@@ -118,68 +124,175 @@ def test_a_store_survives_a_kill_anywhere_in_its_migrations(tmp_path, begins):
     assert at > 20, "the kills met nothing"
 
 
-def test_a_league_survives_a_kill_anywhere_between_table_and_standings(tmp_path, monkeypatch):
-    """
-    Before each fsync and rename of its records, and each statement to its store; the next run plays the rest.
+def ticking(function, countdown):
+    """*function* with a place to be killed at before it and one after."""
 
-    After each kill every result in the store has its record, and only whole pairs count.
-    """
+    def call(*arguments, **more):
+        countdown.tick()
+        out = function(*arguments, **more)
+        countdown.tick()
+        return out
 
+    return call
+
+
+def on_files(countdown):
+    """Tick in every write of text, and before and after every fsync, rename and mkdir of this process."""
+    for name in ("fsync", "replace", "mkdir"):
+        setattr(os, name, ticking(getattr(os, name), countdown))
+    Path.open = lambda path, *how, real=Path.open, **more: Ticking(real(path, *how, **more), countdown)
+
+
+class Ticking:
+    """A file whose writes tick: a kill between two halves of a text leaves a half, as a full buffer would."""
+
+    def __init__(self, file, countdown):
+        self.file = file
+        self.countdown = countdown
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+    def write(self, text):
+        self.file.write(text[: len(text) // 2])
+        self.file.flush()
+        self.countdown.tick()
+        self.file.write(text[len(text) // 2 :])
+
+
+SHARED = Plan("t", resolve("huanle_2"), tuple(map(Entry.of_bot, (*BRAINS, "high"))), 2, PLAN.secrets, shared=True)
+
+
+@pytest.mark.situation("T5")
+@pytest.mark.parametrize("plan", [PLAN, SHARED], ids=["own", "shared"])
+def test_a_league_survives_a_kill_anywhere_between_table_and_standings(tmp_path, plan):
+    """
+    At each write, fsync and rename of its records, and each statement and commit of its store; the next run plays on.
+
+    After each kill all tables of a board are in the store or none; of a board that is not there is no record to be
+    read, and each result that is there has its own. Two boards, of one pair each or of three. Each run tries every
+    third or fifth place, for time.
+    """
     host = Remembering()
+    row = replace(ROW, ruleset_digest=plan.ruleset.digest, pairs=plan.pair_count)
 
     async def play(folder):
         with Store(folder / "x.db", writing=True) as store:
-            store.begin_league(ROW)
-            done = store.outcomes("t")
+            store.begin_league(row)
             async with Writer(store) as writer:
                 return await play_league(
-                    PLAN,
+                    plan,
                     host,
                     folder / "records",
-                    done=done,
-                    save=lambda pair: writer.save(rows_of("t", pair)),
+                    done=store.outcomes("t"),
+                    save=lambda board: writer.save(rows_of("t", board)),
                     tables_in_flight=2,
                 )
-
-    def ticking(function, countdown):
-        def call(*arguments):
-            countdown.tick()
-            function(*arguments)
-
-        return call
 
     def work_in(folder):
         def work(countdown):
             Store(folder / "x.db", writing=True).close()
             on_statements(countdown)
-            os.fsync = ticking(os.fsync, countdown)
-            os.replace = ticking(os.replace, countdown)
+            on_files(countdown)
             asyncio.run(play(folder))
             os._exit(0)
 
         return work
 
     whole = asyncio.run(play(tmp_path))
-    records = {path.name: path.read_bytes() for path in (tmp_path / "records").glob("*.jsonl")}
-    for at in itertools.count(1):
+    records = contents(tmp_path / "records")
+    boards = {}
+    for pair in round_robin(plan):
+        boards.setdefault(pair.board.index, set()).update(spec.table_id for spec in pair.tables)
+    step = 5 if plan.shared else 3
+    first = random.randrange(1, step + 1)
+    print(f"places {first}, {first + step}, …")
+    found = Counter()
+    for at in itertools.count(first, step):
         folder = tmp_path / str(at)
         folder.mkdir()
         killed = killed_at(at, work_in(folder))
-        connection = sqlite3.connect(folder / "x.db")
-        stored = [table for (table,) in connection.execute("SELECT table_id FROM result")]
-        connection.close()
-        assert len(stored) % 2 == 0
-        assert all(
-            (folder / "records" / record_name(table)).read_bytes() == records[record_name(table)] for table in stored
-        )
+        stored = results_of(folder / "x.db")
+        for tables in boards.values():
+            names = {record_name(table) for table in tables}
+            shown = names & contents(folder / "records").keys()
+            assert tables & stored.keys() in (set(), tables)
+            assert tables <= stored.keys() or not shown
+            found["all shown" if shown == names else "some shown" if shown else "none shown"] += 1
+        staging = Staging(folder / "records")
+        for table, digest in stored.items():
+            assert hashlib.sha256(staging.read(table)).hexdigest() == digest
+        if staging.folder.exists():
+            assert stat.S_IMODE(staging.folder.stat().st_mode) == 0o700
         outcomes = asyncio.run(play(folder))
-        assert results_json(PLAN, outcomes, "points") == results_json(PLAN, whole, "points")
-        assert {path.name: path.read_bytes() for path in (folder / "records").glob("*.jsonl")} == records
-        assert not list((folder / "records").glob("*.part"))
+        assert results_json(plan, outcomes, "points") == results_json(plan, whole, "points")
+        assert contents(folder / "records") == records
+        assert len(results_of(folder / "x.db")) == len([name for name in records if name.endswith(".jsonl")])
+        assert not list(staging.folder.iterdir())
         shutil.rmtree(folder)
         if not killed:
             break
-    assert at > 30, "the kills met nothing"
+    assert at > 60, "the kills met nothing"
+    assert found["some shown"], "no kill met a board whose records are published"
+
+
+def contents(folder):
+    """Name → bytes of every file of *folder*; nothing where there is none."""
+    return {path.name: path.read_bytes() for path in folder.glob("*")}
+
+
+def results_of(path):
+    """Table → SHA-256 of its record, of every result in the store."""
+    connection = sqlite3.connect(path)
+    found = dict(connection.execute("SELECT table_id, record_sha256 FROM result"))
+    connection.close()
+    return found
+
+
+@pytest.mark.situation("T5")
+async def test_a_record_whose_result_is_not_in_the_store_is_not_to_be_read_and_not_lost(tmp_path):
+    """A store that was put back to an earlier state plays boards again: their cards are hidden until it has."""
+    records = tmp_path / "records"
+    host = Remembering()
+    whole = await play_league(SHARED, host, records)
+    shown = contents(records)
+    done = {outcome.number: outcome for outcome in whole if outcome.number != 4}
+    settle_records(SHARED, records, done)
+    assert {name.split("_")[1] for name in contents(records)} == {"00000"}
+    settle_records(SHARED, records, {*done, 4})
+    assert contents(records) == shown
+    settle_records(SHARED, records, done)
+    assert await play_league(SHARED, host, records, done=done) == whole
+    assert contents(records) == shown
+
+
+@pytest.mark.situation("T7")
+async def test_a_record_that_cannot_be_published_counts_and_is_published_by_the_next_start(tmp_path, monkeypatch):
+    """Its result is in the store and cannot be taken back; nobody plays its board again."""
+    records = tmp_path / "records"
+    real, failed = os.replace, []
+
+    def replace_(old, new):
+        if Path(new).parent == records and "_00001_" in Path(new).name:
+            raise OSError(28, "No space left on device")
+        real(old, new)
+
+    host = Remembering()
+    with monkeypatch.context() as full:
+        full.setattr(os, "replace", replace_)
+        outcomes = await play_league(SHARED, host, records, on_failed_save=failed.append, save_pauses_s=(0.0,))
+    assert [outcome.number for outcome in outcomes] == list(range(6))
+    assert failed == [1, 1]
+    assert {name.split("_")[1] for name in contents(records)} == {"00000"}
+    done = {outcome.number: outcome for outcome in outcomes}
+    assert await play_league(SHARED, host, records, done=done) == outcomes
+    assert len(contents(records)) == 2 * 12
 
 
 def test_a_bot_that_was_being_added_is_there_whole_or_not_at_all(tmp_path):

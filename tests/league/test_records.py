@@ -56,7 +56,7 @@ async def test_a_record_of_a_flag_deal_verifies_and_is_readable(tmp_path):
     flags = [path for path in records if Record.read(path).header["levels"] == ["flag", "flag"]]
     assert len(flags) == 2
     for path in flags:
-        said = list(show(path))
+        said = list(show(Record.read(path)))
         assert "levels   02: flag  13: flag" in said
         assert not any(line.startswith("bottom") for line in said)
 
@@ -79,7 +79,7 @@ async def test_dark_deals_and_laps_are_in_the_record(tmp_path):
     assert [found for path in records for found in verify(path, results)] == []
     laps = {tuple(Record.read(path).header["laps"]) for path in records}
     assert laps == {(1, 1), (2, 2), (3, 3)}
-    text = "\n".join(line for path in records for line in show(path))
+    text = "\n".join(line for path in records for line in show(Record.read(path)))
     assert "of lap 3" in text
     assert "\nreveal   trump " in text
 
@@ -94,12 +94,13 @@ async def test_shared_boards_are_revealed_only_after_all_their_tables(tmp_path):
     host = StandInHost(BRAINS)
     seen = []
 
-    async def save(ready):
-        board = ready.pair.board.index
-        seen.append(sum(name.startswith(f"t/{board:05d}/") for name in host.played))
+    async def save(pairs):
+        [board] = {pair.pair.board.index for pair in pairs}
+        seen.append((len(pairs), sum(name.startswith(f"t/{board:05d}/") for name in host.played)))
+        assert not list(tmp_path.glob(f"t_{board:05d}_*"))
 
     await play_league(plan, host, tmp_path, save=save, tables_in_flight=2)
-    assert seen == [6] * 6
+    assert seen == [(3, 6)] * 2
 
 
 def follows(path):
@@ -239,7 +240,7 @@ def forfeit(tmp_path):
 def test_a_forfeit_verifies_and_is_shown(forfeit):
     path, lines = forfeit
     assert verify(path) == []
-    assert f"result   forfeit by seat {lines[-1]['forfeiting_seat']}" in list(show(path))
+    assert f"result   forfeit by seat {lines[-1]['forfeiting_seat']}" in list(show(Record.read(path)))
 
 
 def fewer_faults(result):
@@ -290,7 +291,7 @@ async def test_payouts_stand_in_the_record_and_are_settled_again(tmp_path):
     lines = [json.loads(text) for text in path.read_text().splitlines()]
     assert list(verify(path, results)) == []
     assert len(lines[-1]["settlement"]["payout"]) == 2
-    assert "each player is paid: dealer side" in "\n".join(show(path))
+    assert "each player is paid: dealer side" in "\n".join(show(Record.read(path)))
 
     lines[-1]["settlement"]["payout"] = [39, 39]
     for line in lines:
@@ -306,7 +307,7 @@ async def test_stirs_in_the_first_trick_stand_in_the_record_and_are_shown(tmp_pa
     results = results_json(plan, await play_league(plan, StandInHost(brains), tmp_path), "points")
     records = sorted(tmp_path.glob("*.jsonl"))
     assert [found for path in records for found in verify(path, results)] == []
-    texts = [list(show(path)) for path in records]
+    texts = [list(show(Record.read(path))) for path in records]
     returned = [line for lines in texts for line in lines if line.startswith("return ")]
     assert returned
     for lines in texts:
@@ -317,7 +318,7 @@ async def test_stirs_in_the_first_trick_stand_in_the_record_and_are_shown(tmp_pa
 
 async def test_show_reads_like_a_deal(league):
     folder, _ = league
-    text = "\n".join(show(folder / "records" / record_name("t/00000/low-shower/1")))
+    text = "\n".join(show(Record.read(folder / "records" / record_name("t/00000/low-shower/1"))))
     assert "seats    0: low  1: shower  2: low  3: shower" in text
     assert "trick  1 " in text
     assert "result   played, catchers" in text

@@ -15,7 +15,7 @@ from chaodipi.service.match.messages import Decision, Message, Update, Verdict, 
 from chaodipi.service.match.table import TableSpec
 from chaodipi.service.records.record import write_record
 from chaodipi.service.records.show import show
-from chaodipi.service.records.verify import verify
+from chaodipi.service.records.verify import Record, verify
 from chaodipi.service.scheduler.margins import margin
 
 SECRETS = Secrets(b"r" * 32)
@@ -157,7 +157,7 @@ def test_tables_full_of_breaches_end_and_their_records_are_true(preset: str, tmp
         write_record(tmp_path, spec, board, SECRETS, result)
         path = tmp_path / f"t_{index}.jsonl"
         assert verify(path) == []
-        shown = sum(line.startswith("refused ") for line in show(path))
+        shown = sum(line.startswith("refused ") for line in show(Record.read(path)))
         assert shown == sum(record.refused for record in result.decisions)
         refused += shown
     assert refused

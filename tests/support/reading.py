@@ -1,7 +1,7 @@
 """A league in a store and a host that tells of it, and a reader that keeps every byte it is answered."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -55,17 +55,22 @@ async def play(
     in_flight: int = 4,
     saving: asyncio.Lock | None = None,
 ) -> list[PairOutcome]:
-    """Play what is missing of *plan*; StoppedError before more than *stop_after* are saved, each under *saving*."""
+    """
+    Play what is missing of *plan*, saving each board under *saving*; StoppedError after *stop_after* pairs.
+
+    Pairs are saved one by one, as earlier versions did: a stop may leave half a board in the store.
+    """
     lock = saving or asyncio.Lock()
     saved = 0
 
-    async def save(played: PlayedPair) -> None:
+    async def save(board: Sequence[PlayedPair]) -> None:
         nonlocal saved
         async with lock:
-            if saved == stop_after:
-                raise StoppedError
-            saved += 1
-            store.save(rows_of(plan.league, played))
+            for pair in board:
+                if saved == stop_after:
+                    raise StoppedError
+                saved += 1
+                store.save(rows_of(plan.league, [pair]))
 
     folder = store.path.parent / plan.league / "records"
     return await play_league(

@@ -36,7 +36,7 @@ class Metrics:
         self._pairs = self._counter("pairs", "Pairs of tables that are over and saved")
         self._reruns = self._counter("reruns", "Pairs that are played again because of a fault of the host")
         self._flagged = self._counter("flagged_pairs", "Pairs without a score because of faults of the host")
-        self._saves_failed = self._counter("failed_saves", "Attempts to save a pair that failed, and are made again")
+        self._saves_failed = self._counter("failed_saves", "Attempts to save a board that failed, and are made again")
         self._bot_ends = self._counter("bot_ends", "Launched bots that ended while they were needed", "bot")
         self._frames = self._counter("frames", "Frames of sessions", "direction")
         self._messages = self._counter("messages", "Messages in frames", "direction")
@@ -107,7 +107,7 @@ class Metrics:
         self._reruns.inc()
 
     def save_failed(self) -> None:
-        """A pair's records or results could not be written."""
+        """The records or results of a board could not be written."""
         self._saves_failed.inc()
 
     def pair_flagged(self) -> None:

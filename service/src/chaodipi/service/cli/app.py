@@ -227,9 +227,10 @@ def _bot_expire(
 def _replay_show(files: Annotated[list[Path], typer.Argument(help="Records.")]) -> None:
     """Show records as text."""
     from chaodipi.service.records.show import show
+    from chaodipi.service.records.verify import Record
 
     for path in files:
-        for line in show(path):
+        for line in show(Record.read(path)):
             print(line)
 
 

@@ -22,6 +22,7 @@ from chaodipi.service.host.identity import Grant, new_token
 from chaodipi.service.launch import BASELINES, Launcher, baseline_command
 from chaodipi.service.logs import logs_in
 from chaodipi.service.match.clock import TimeControl
+from chaodipi.service.records.staging import Staging
 from chaodipi.service.rulefile import find_ruleset
 from chaodipi.service.scheduler.league import results_json
 from chaodipi.service.scheduler.schedule import Entry, Plan, check_names
@@ -80,8 +81,9 @@ def demo(
     plan = Plan("demo", ruleset, tuple(Entry.of_bot(name) for name in names), boards, secrets, TimeControl.of(ruleset))
     records = out / "records"
     try:
-        if records.exists():
-            shutil.rmtree(records)
+        for folder in (records, Staging(records).folder):
+            if folder.exists():
+                shutil.rmtree(folder)
         records.mkdir(parents=True)
     except OSError as error:
         raise UsageError(f"cannot write to {out}: {error.strerror}") from error

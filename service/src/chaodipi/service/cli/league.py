@@ -20,7 +20,7 @@ from chaodipi.service.host.identity import Grant, new_token
 from chaodipi.service.host.progress import Progress
 from chaodipi.service.launch import Launcher
 from chaodipi.service.logs import logs_in
-from chaodipi.service.scheduler.league import MissingPair, PlayedPair, SaveFailedError, results_json
+from chaodipi.service.scheduler.league import MissingPair, PlayedPair, SaveFailedError, results_json, settle_records
 from chaodipi.service.scheduler.league_file import LeagueFile, load_league
 from chaodipi.service.scheduler.plan_json import plan_to_json
 from chaodipi.service.scheduler.schedule import Plan
@@ -85,12 +85,21 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
         # After the standings: where the disk is full they are shown at least.
         plan = _plan(league, _secrets(store.league(league.name)))
         results = results_json(plan, outcomes, league.rank_by, missing)
+        _settle(plan, folder / "records", outcomes)
         otherwise = "what was played is in the store, and the same command writes it from there"
         write_results(folder / "results.json", results, otherwise)
         console.print(f"results: {folder / 'results.json'}", soft_wrap=True)
         if played.ending == Ending.DRAINED and len(outcomes) < plan.pair_count:
             print_drained(console, len(outcomes), plan.pair_count, "the same command plays on")
         return played
+
+
+def _settle(plan: Plan, records: Path, outcomes: Sequence[PairOutcome]) -> None:
+    try:
+        settle_records(plan, records, {outcome.number for outcome in outcomes})
+    except OSError as error:
+        text = f"records cannot be moved to {records}: {error.strerror}; the same command moves them when they can be"
+        raise UsageError(text) from error
 
 
 def _plan(league: LeagueFile, secrets: Secrets) -> Plan:
@@ -135,9 +144,9 @@ async def _play(
             if bot.command is not None and bot.name in playing:
                 launcher.start(bot.name, bot.command, hosted.local, launched[bot.name])
 
-        async def save(played: PlayedPair) -> None:
+        async def save(board: Sequence[PlayedPair]) -> None:
             try:
-                await writer.save(rows_of(league.name, played))
+                await writer.save(rows_of(league.name, board))
             except StoreError as error:
                 raise SaveFailedError(str(error)) from error
 

@@ -1,6 +1,6 @@
 """Plays a league's plan on a host, as ``league run`` and ``demo`` do: progress, launched bots, and draining."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,7 +51,7 @@ class _Draining:
             return TableResult(spec.table_id, "host_fault", 0, None, None, (), note=str(error))
 
 
-async def _nothing(_played: PlayedPair) -> None:
+async def _nothing(_board: Sequence[PlayedPair]) -> None:
     return None
 
 
@@ -67,7 +67,7 @@ async def play_plan(
     drain_s: int,
     seal: Callable[[], Awaitable[Plan]] | None = None,
     done: Mapping[int, PairOutcome] | None = None,
-    save: Callable[[PlayedPair], Awaitable[None]] = _nothing,
+    save: Callable[[Sequence[PlayedPair]], Awaitable[None]] = _nothing,
     tables_in_flight: int = 16,
     wait_s: float = BOT_START_S,
     tables: TableHost | None = None,
@@ -127,7 +127,7 @@ async def play_plan(
                 save=save,
                 on_outcome=saved,
                 on_rerun=lambda _pair: metrics.pair_rerun(),
-                on_failed_save=lambda _pair: metrics.save_failed(),
+                on_failed_save=lambda _board: metrics.save_failed(),
                 on_flagged=flagged,
                 stopping=signals.first.is_set,
                 tables_in_flight=tables_in_flight,

@@ -6,7 +6,6 @@ revealed board seeds. It holds no clock and no random id, so the same league giv
 and answers that came late, twice or for no open decision, stand beside it in ``NAME.timing.json``.
 """
 
-import contextlib
 import hashlib
 import json
 from collections.abc import Iterator
@@ -24,10 +23,9 @@ __all__ = [
     "SCHEMA",
     "action_from_json",
     "action_to_json",
-    "make_folder",
     "record_name",
-    "remove_record",
     "settlement_to_json",
+    "timing_name",
     "write_record",
 ]
 
@@ -180,6 +178,11 @@ def record_name(table_id: str) -> str:
     return table_id.replace("/", "_") + ".jsonl"
 
 
+def timing_name(table_id: str) -> str:
+    """The name of the file beside it, with the think times."""
+    return table_id.replace("/", "_") + ".timing.json"
+
+
 def write_record(folder: Path, spec: TableSpec, board: Board, secrets: Secrets, result: TableResult) -> str:
     """
     Write the record of a table that is over; its file appears whole or not at all, and is on disk when this returns.
@@ -190,30 +193,13 @@ def write_record(folder: Path, spec: TableSpec, board: Board, secrets: Secrets, 
         SHA-256 of the canonical part, hex.
     """
     text = chained(lines_of(spec, board, secrets, result))
-    name = record_name(spec.table_id)
     thinking: dict[str, Any] = {
         "table": spec.table_id,
         "think_ms": [decision.think_ms for decision in result.decisions],
     }
     if result.strays:
         thinking["strays"] = {str(int(seat)): dict(sorted(kinds.items())) for seat, kinds in result.strays.items()}
-    write_whole(folder / name.replace(".jsonl", ".timing.json"), canonical(thinking) + "\n")
-    write_whole(folder / name, text)
+    write_whole(folder / timing_name(spec.table_id), canonical(thinking) + "\n")
+    write_whole(folder / record_name(spec.table_id), text)
     sync_folder(folder)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def remove_record(folder: Path, spec: TableSpec) -> None:
-    """Take a record back, as far as there is one: its table counts for nothing and is played again."""
-    path = folder / record_name(spec.table_id)
-    for each in (path, path.with_suffix(".timing.json")):
-        for there in (each, each.with_name(each.name + ".part")):
-            with contextlib.suppress(OSError):
-                there.unlink()
-
-
-def make_folder(folder: Path) -> None:
-    """Make the *folder* of records and its parents, on disk when this returns."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for each in (folder, folder.parent):
-        sync_folder(each)

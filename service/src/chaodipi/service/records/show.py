@@ -1,7 +1,6 @@
 """A record as text for people: hands, showings, buryings, and one line a trick."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from chaodipi.engine.cards import SEATS, format_cards
 from chaodipi.engine.deal import Deal
@@ -23,15 +22,8 @@ from chaodipi.service.records.verify import Record, replayed
 __all__ = ["show"]
 
 
-def show(path: Path) -> Iterator[str]:
-    """
-    The lines of a readable replay.
-
-    Raises:
-        RecordError: the file is no record.
-        EngineError: its ruleset cannot be played.
-    """
-    record = Record.read(path)
+def show(record: Record) -> Iterator[str]:
+    """The lines of a readable replay; EngineError if its ruleset cannot be played."""
     header, result = record.header, record.result
     ruleset = record.ruleset()
     board = record.board(ruleset)

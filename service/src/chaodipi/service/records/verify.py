@@ -74,23 +74,30 @@ class Record:
             RecordError: unreadable, or not a header, decisions and a result; the message names the line.
         """
         try:
-            texts = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-            raise RecordError(f"{path}: cannot be read: {reason}") from error
+            return cls.parse(path.read_bytes(), str(path))
+        except OSError as error:
+            raise RecordError(f"{path}: cannot be read: {error.strerror}") from error
+
+    @classmethod
+    def parse(cls, data: bytes, name: str) -> "Record":
+        """The canonical part *data* of a record; RecordError as :meth:`read`, which says that *name* is none."""
+        try:
+            texts = data.decode().splitlines()
+        except UnicodeDecodeError as error:
+            raise RecordError(f"{name}: cannot be read: not UTF-8") from error
         lines: list[dict[str, Any]] = []
         for number, text in enumerate(texts, 1):
             try:
                 line = json.loads(text)
             except ValueError as error:
-                raise RecordError(f"{path}: line {number} is not JSON") from error
+                raise RecordError(f"{name}: line {number} is not JSON") from error
             if not isinstance(line, dict):
-                raise RecordError(f"{path}: line {number} is not an object")
+                raise RecordError(f"{name}: line {number} is not an object")
             lines.append(line)
         if not lines or lines[0].get("schema") != SCHEMA:
-            raise RecordError(f"{path}: line 1 is not the header of a {SCHEMA}")
+            raise RecordError(f"{name}: line 1 is not the header of a {SCHEMA}")
         if lines[-1].get("type") != "result":
-            raise RecordError(f"{path}: cut off: line {len(lines)} is not the result")
+            raise RecordError(f"{name}: cut off: line {len(lines)} is not the result")
         fault = _chain_fault(lines)
         decisions = tuple((number, line) for number, line in enumerate(lines[1:-1], 2))
         return cls(lines[0], decisions, lines[-1], len(lines), fault)

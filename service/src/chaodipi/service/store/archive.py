@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from types import TracebackType
 from typing import Protocol, TypeVar
 
@@ -21,8 +20,9 @@ from chaodipi.engine.ruleset import Ruleset
 from chaodipi.service.boards.shuffle import seed_commitment
 from chaodipi.service.match.summary import TableSummary
 from chaodipi.service.match.table import TableSpec
-from chaodipi.service.records.record import record_name
 from chaodipi.service.records.show import show
+from chaodipi.service.records.staging import Staging
+from chaodipi.service.records.verify import Record
 from chaodipi.service.scheduler.plan_json import labels_from_json, plan_from_json
 from chaodipi.service.scheduler.schedule import Entry, round_robin
 from chaodipi.service.scheduler.standings import PairOutcome
@@ -260,7 +260,7 @@ class Archive:
 
     async def record(self, table_id: str) -> bytes:
         """The record file of *table_id*, byte by byte; MissingError, SecretError, DamagedError."""
-        return await self._ask(lambda: self._record(table_id)[1])
+        return await self._ask(lambda: self._record(table_id))
 
     async def record_text(self, table_id: str) -> str:
         """The record of *table_id* for people; errors as :meth:`record`."""
@@ -422,20 +422,19 @@ class Archive:
                 continue
             yield table
 
-    def _record(self, table_id: str) -> tuple[Path, bytes]:
+    def _record(self, table_id: str) -> bytes:
         at, _ = self._find(table_id)
         saved = at.shown.get(table_id)
         if saved is None:
             raise SecretError(table_id)
-        path = self._store.path.parent / at.seen.name / "records" / record_name(table_id)
         try:
-            data = path.read_bytes()
+            data = Staging(self._store.path.parent / at.seen.name / "records").read(table_id)
         except OSError as error:
             raise DamagedError(f"the record of {table_id} cannot be read: {error.strerror}") from error
         if hashlib.sha256(data).hexdigest() != saved.record_sha256:
             raise DamagedError(f"the record of {table_id} is not the one that was saved")
-        return path, data
+        return data
 
     def _record_text(self, table_id: str) -> str:
-        path, _ = self._record(table_id)
-        return "".join(f"{line}\n" for line in show(path))
+        record = Record.parse(self._record(table_id), f"the record of {table_id}")
+        return "".join(f"{line}\n" for line in show(record))

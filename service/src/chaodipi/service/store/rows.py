@@ -1,7 +1,7 @@
-"""A finished pair as rows of the store."""
+"""The pairs of a finished board as rows of the store."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,31 +18,31 @@ __all__ = ["Rows", "rows_of"]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What is written of a finished pair, both tables in order: their results, how long decisions took, summaries."""
+    """What is written of finished pairs, table by table: their results, how long decisions took, summaries."""
 
     results: tuple[dict[str, Any], ...]
     timings: tuple[dict[str, Any], ...] = ()
     summaries: tuple[dict[str, Any], ...] = ()
 
 
-def rows_of(league: str, played: PlayedPair) -> Rows:
-    """Both tables of *played*."""
+def rows_of(league: str, board: Sequence[PlayedPair]) -> Rows:
+    """All tables of *board*, the pairs of one board."""
     # The first entry sits at 0 and 2 at the first table, at 1 and 3 at the second.
     sides = ((Side.SIDE_02, Side.SIDE_13), (Side.SIDE_13, Side.SIDE_02))
-    tables = list(zip(played.results, sides, strict=True))
+    tables = [(played, which, played.results[which], sides[which]) for played in board for which in (0, 1)]
     return Rows(
-        tuple(_result(league, played, which, *table) for which, table in enumerate(tables)),
+        tuple(_result(league, *table) for table in tables),
         tuple(
             {
                 "table_id": result.table_id,
                 "first_ms": _text(times_of(result, first)),
                 "second_ms": _text(times_of(result, second)),
             }
-            for result, (first, second) in tables
+            for _, _, result, (first, second) in tables
         ),
         tuple(
             {"table_id": result.table_id, "summary": summary_to_json(TableSummary.of(result))}
-            for result in played.results
+            for _, _, result, _ in tables
         ),
     )
 
