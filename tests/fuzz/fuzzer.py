@@ -209,6 +209,7 @@ class Honest(Client):
             for memory in (self.told, self.results, self.assigned, self.ended):
                 memory.clear()
             self.seats.pop(message.seat_ended.channel, None)
+            self.seqs.pop(message.seat_ended.channel, None)
         return reply
 
 
@@ -313,11 +314,13 @@ async def fuzz(count: int, seed: int) -> Report:
             asyncio.create_task(_tables(host.play_table, report, "spoiled", ("ant", BAD, "cat", BAD), CLOCK)),
         ]
         fuzzer = Fuzzer(channel, inputs, report)
+        honest_calls = calls_of_grpc()
         quarter = max(1, count // 4)
         while (sent := sum(report.inputs.values())) < count:
             if sent >= quarter * (len(report.memory) + 1):
                 report.memory.append(memory_of_process())
             await asyncio.gather(*(fuzzer.stream() for _ in range(4)), *(fuzzer.call() for _ in range(40)))
+            await forget_lost_calls(honest_calls)
         for task in playing:
             task.cancel()
         for client in clients:
@@ -353,8 +356,21 @@ async def _tables(play: Any, report: Report, kind: str, bots: tuple[str, str, st
 
 
 def tasks_of_ours() -> list[asyncio.Task[Any]]:
-    """Tasks, but for those of gRPC's client side: a call that was lost while it was written to keeps one."""
+    """Tasks, but for those of gRPC's client side."""
     return [task for task in asyncio.all_tasks() if "_AioCall" not in str(task)]
+
+
+def calls_of_grpc() -> set[asyncio.Task[Any]]:
+    """Tasks of gRPC's client side, one an open call."""
+    return {task for task in asyncio.all_tasks() if "_AioCall" in str(task)}
+
+
+async def forget_lost_calls(kept: set[asyncio.Task[Any]]) -> None:
+    """End what gRPC's client side keeps of calls that were lost, all but *kept*: it would be taken for the host's."""
+    lost = calls_of_grpc() - kept
+    for task in lost:
+        task.cancel()
+    await asyncio.gather(*lost, return_exceptions=True)
 
 
 def memory_of_process() -> int:
