@@ -29,6 +29,7 @@ SITUATIONS = {
     "T12": "A bot opens its stream and does not read. (Nobody watches tables yet who could do the same.)",
     "T13": "Clocks are stepped by an hour, a bot's clock is wrong by a day, a link is slow and jitters.",
     "T14": "Somebody searches for the seeds in all he receives; one seed is played at 1 and at 16 tables in flight.",
+    "a": "The host is restarted with ten tables in flight, and every bot comes back by itself.",
     "b": "A bot has a version of the SDK that the host does not speak with any more.",
     "c": "A bot needs a start budget for its first decision, and must not have it for later ones.",
     "d": "A bot is stopped in a debugger, at a table without clocks.",
