@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import grpc
+import pytest
 import structlog
 from chaodipi.engine.cards import Seat
 from chaodipi.service.logs import configure_logs
@@ -105,6 +106,42 @@ async def test_faults_are_in_the_log_with_table_deal_seat_and_decision_when_thei
         *["fault"] * 3,
         "table_over",
     ]
+
+
+@pytest.mark.parametrize("level", ["info", "debug"])
+async def test_at_debug_each_decision_is_in_the_log_when_its_table_is_over(level: str) -> None:
+    """With table, deal, seat and decision, and without its cards; at info there is none."""
+    stream = io.StringIO()
+    before = structlog.get_config()
+    try:
+        configure_logs(level, stream)
+        async with hosting() as (host, port), seated(port) as clients:
+            clients["cat"].answer = lambda _decision: cards_pb2.Action(passing=cards_pb2.Pass())
+            await host.wait_for_bots(NAMES, 10)
+            playing = host.play_table(table(time=TimeControl(attempts=1, max_faults=3)))
+            result = await asyncio.wait_for(playing, 60)
+    finally:
+        structlog.configure(**before)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    told = [line for line in lines if line["event"] == "decision"]
+    if level == "info":
+        assert told == []
+        return
+    assert [line["event"] for line in lines if line.get("table") == "t/1"][:2] == ["table_started", "decision"]
+    assert [(line["table"], line["seat"], line["deal"], line["fault"], line["kind"]) for line in told] == [
+        ("t/1", made.seat, made.redeals + 1, made.fault, made.action.kind.name.lower()) for made in result.decisions
+    ]
+    for seat in range(4):
+        numbers = [line["decision"] for line in told if line["seat"] == seat]
+        assert numbers == list(range(1, len(numbers) + 1))
+    # In place of the last one nothing was played: it forfeited the table.
+    assert [line["decision"] for line in told if line["fault"]] == [
+        line["decision"] for line in lines if line["event"] == "fault"
+    ][:-1]
+    assert {key for line in told for key in line} == {
+        *("table", "deal", "seat", "bot", "decision", "kind", "think_ms", "fault"),
+        *("event", "level", "timestamp"),
+    }
 
 
 def test_what_an_alert_waits_for_is_0_before_it_happens() -> None:

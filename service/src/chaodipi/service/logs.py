@@ -73,10 +73,11 @@ def _cut_torn_line(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def logs_in(path: Path, *, append: bool) -> Iterator[None]:
+def logs_in(path: Path, *, append: bool, level: str = "info") -> Iterator[None]:
     """
-    Write logs to *path* while the block runs, whole lines only. What cannot be written there later costs lines, and
-    nothing else.
+    Write logs from *level* on to *path* while the block runs, whole lines only.
+
+    What cannot be written there later costs lines, and nothing else.
 
     Raises:
         OSError: *path* cannot be opened.
@@ -84,7 +85,7 @@ def logs_in(path: Path, *, append: bool) -> Iterator[None]:
     if append:
         _cut_torn_line(path)
     stream = path.open("a" if append else "w", encoding="utf-8", buffering=1)
-    configure_logs("info", stream)
+    configure_logs(level, stream)
     try:
         yield
     finally:

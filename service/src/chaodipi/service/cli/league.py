@@ -70,7 +70,7 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
         folder.mkdir(parents=True, exist_ok=True)
         if len(done) < plan.pair_count:
             with (
-                logs_in(folder / "host.log", append=True),
+                logs_in(folder / "host.log", append=True, level=config.log_level),
                 Launcher(folder / "bots", limits=league.limits, restarts=league.restarts) as launcher,
                 Archive(store) as archive,
             ):

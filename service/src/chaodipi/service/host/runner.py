@@ -229,19 +229,34 @@ class TableRunner:
             self._metrics.decided(bot, Phase.DECLARE.name, think_ms)
         self._metrics.table_ended(result.how)
         self.done.set_result(result)
-        # Only now: at which decision of its seat a fault was tells how often the seat was asked (Q110).
+        self._tell(result)
+        self._log.info("table_over", how=result.how, score=result.score, decisions=len(result.decisions))
+        for link in self.links:
+            self._freed(link)
+
+    def _tell(self, result: TableResult) -> None:
+        """Log decisions and faults; only at the end, because how often a seat was asked tells what it holds (Q110)."""
+        bots = self.spec.bots
+        for record in result.decisions:
+            self._log.debug(
+                "decision",
+                deal=record.redeals + 1,
+                seat=int(record.seat),
+                bot=bots[record.seat],
+                decision=record.decision,
+                kind=record.action.kind.name.lower(),
+                think_ms=record.think_ms,
+                fault=record.fault,
+            )
         for fault in result.booked:
             self._log.info(
                 "fault",
                 deal=fault.redeals + 1,
                 seat=int(fault.seat),
-                bot=self.spec.bots[fault.seat],
+                bot=bots[fault.seat],
                 decision=fault.decision,
                 kind=fault.kind,
             )
-        self._log.info("table_over", how=result.how, score=result.score, decisions=len(result.decisions))
-        for link in self.links:
-            self._freed(link)
 
     # ---- the timer
 

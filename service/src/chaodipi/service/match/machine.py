@@ -320,7 +320,9 @@ class TableMachine:
             return {}
         think = self._seats[asked.seat].clock.think(now)
         fault = "illegal" if self._deal.over else ""
-        self._records.append(DecisionRecord(asked.seat, action, self._redeals, think, fault=fault, refused=True))
+        self._records.append(
+            DecisionRecord(asked.seat, action, self._redeals, think, False, fault, True, asked.decision)
+        )
         self._publish(None)
         booked = sum(event.points for event in ruling.events if isinstance(event, Booked))
         penalty = "jump" if self._deal.over else "warning" if ruling.warned else str(booked)
@@ -347,15 +349,15 @@ class TableMachine:
         """Close *asked*, whose clock has stopped, with *action*, and go on to the next decision."""
         self._open = None
         self._seats[asked.seat].closed[asked.decision] = Closed(action, fault, charged)
-        self._act(asked.seat, action, think, by_host=bool(fault), fault=fault)
+        self._act(asked.seat, action, think, by_host=bool(fault), fault=fault, decision=asked.decision)
         self._advance(now)
 
-    def _act(self, seat: Seat, action: Action, think_ms: int, *, by_host: bool, fault: str) -> None:
+    def _act(self, seat: Seat, action: Action, think_ms: int, *, by_host: bool, fault: str, decision: int = 0) -> None:
         if self._referee is None:
             self._deal.act(seat, action)
         else:
             self._referee.act(seat, action)
-        self._records.append(DecisionRecord(seat, action, self._redeals, think_ms, by_host, fault))
+        self._records.append(DecisionRecord(seat, action, self._redeals, think_ms, by_host, fault, False, decision))
         self._publish(seat if by_host else None)
 
     def _advance(self, now: int) -> None:

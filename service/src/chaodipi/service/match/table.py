@@ -44,7 +44,8 @@ class DecisionRecord:
     """One decision: who acted how, how long it took, and whether the host acted for the seat.
 
     ``redeals`` tells in which shuffle; ``fault`` is "" or illegal, malformed, timeout, disconnected, not_ready.
-    ``refused``: the action was not done, but a referee booked the breach.
+    ``refused``: the action was not done, but a referee booked the breach. ``decision``: of its seat, 0 where nobody was
+    asked, as nobody is while the seat is lost; no part of a record.
     """
 
     seat: Seat
@@ -54,6 +55,7 @@ class DecisionRecord:
     by_host: bool = False
     fault: str = ""
     refused: bool = False
+    decision: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
