@@ -69,6 +69,50 @@ async def test_a_late_answer_is_counted() -> None:
         assert result.faults.keys() == {Seat.S1}
 
 
+async def test_answers_that_are_not_asked_for_are_counted_by_kind() -> None:
+    """One that is doubled and one to a decision that never was; late ones are no strays."""
+    async with hosting() as (host, port), seated(port) as clients:
+        bee = clients["bee"]
+        bee.silent = True
+        await host.wait_for_bots(NAMES, 10)
+        playing = asyncio.create_task(host.play_table(table()))
+        await asyncio.wait_for(bee.asked.wait(), 20)
+        await bee.send_answer(session_pb2.Answer(channel=1, decision_id=999))
+        await bee.go_on()
+        doubled = session_pb2.Answer(channel=1, decision_id=1)
+        await bee.send_answer(doubled)
+        result = await asyncio.wait_for(playing, 60)
+        strays = {
+            kind: int(value(host, "stray_answers_total", bot="bee", kind=kind)) for kind in ("duplicate", "stale")
+        }
+        assert strays["stale"] >= 1
+        assert sum(strays.values()) == 2
+        assert (value(host, "late_answers_total", bot="bee"), result.faults) == (0, {})
+
+
+async def test_what_a_played_table_counts_and_that_no_label_names_it() -> None:
+    """Every decision with its time, frames and messages both ways, how it ended; labels of few values only."""
+    async with hosting() as (host, port), seated(port) as clients:
+        await host.wait_for_bots(NAMES, 10)
+        playing = asyncio.create_task(host.play_table(table("secret-table/7")))
+        await asyncio.wait_for(clients["ant"].asked.wait(), 20)
+        assert value(host, "tables_in_flight") == 1
+        result = await asyncio.wait_for(playing, 60)
+        assert value(host, "tables_in_flight") == 0
+        assert value(host, "tables_total", ending="played") == 1
+        samples = [sample for family in host.metrics.registry.collect() for sample in family.samples]
+        for name in ("decisions_total", "decision_seconds_count"):
+            assert sum(s.value for s in samples if s.name == f"chaodipi_{name}") == len(result.decisions)
+        for direction in ("in", "out"):
+            frames = value(host, "frames_total", direction=direction)
+            assert 0 < frames <= value(host, "messages_total", direction=direction)
+        sessions = {session.id for sessions in host._sessions.values() for session in sessions}
+        for sample in samples:
+            assert sample.labels.keys() <= {"bot", "phase", "kind", "ending", "direction", "method", "reason", "le"}
+            assert "secret-table/7" not in sample.labels.values()
+            assert sessions.isdisjoint(sample.labels.values())
+
+
 async def test_the_loop_and_the_queues_are_watched() -> None:
     async with hosting(ping_interval_ms=50) as (host, port), seated(port):
         await host.wait_for_bots(NAMES, 10)

@@ -85,7 +85,7 @@ async def _serve(
             launcher.start(name, baseline_command(name.removeprefix("house.")), hosted.local, token)
         async with (
             hosting.beside(admission.follow(host, lambda name: console.print(f"bot {name} added"))),
-            hosting.failing_with(_keep_house(console, host, ruleset, clock, admission, launcher)),
+            hosting.failing_with(_keep_house(console, hosted, ruleset, clock, admission, launcher)),
         ):
             await signals.first.wait()
             console.print(
@@ -98,17 +98,19 @@ async def _serve(
 
 async def _keep_house(
     console: Console,
-    host: hosting.OpenHost,
+    hosted: hosting.Hosted,
     ruleset: Ruleset | None,
     clock: TimeControl,
     admission: Admission,
     launcher: Launcher,
 ) -> None:
     """Play with every bot that is there, for ever; without a *ruleset* only look after what was launched."""
+    host = hosted.host
     async with asyncio.TaskGroup() as group:
         guests: set[str] = set()
         while True:
             for end in launcher.tend():
+                hosted.metrics.bot_ended(end.name)
                 console.print(f"{end}", soft_wrap=True, markup=False)
                 if end.again_s is None:
                     host.give_up(end.name)
