@@ -206,7 +206,11 @@ def test_what_does_not_end_in_time_or_before_a_second_signal_is_dropped_whole(
     assert gone(bots)
     last = "the same command plays on\n" if signals == 1 else "chaodipi: interrupted\n"
     assert said.endswith(last), said
-    assert league.saved() == len(league.records())
+    if signals == 1:
+        assert league.saved() == len(league.records())
+    else:
+        # At once, as by a kill: records of the board that was saved last may wait for the next start.
+        assert league.saved() >= len(league.records())
     league.let_go()
     league.finish()
     league.ended_as(whole)

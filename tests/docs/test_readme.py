@@ -74,12 +74,16 @@ def test_the_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_the_chinese_readme_shows_the_same_blocks() -> None:
-    """README.zh-CN.md has the code, files and commands of README.md as they stand there; each links to the other."""
+def test_the_chinese_readme_shows_and_leads_to_the_same() -> None:
+    """README.zh-CN.md has the code, files, commands and links of README.md; each links to the other."""
     chinese = (ROOT / "README.zh-CN.md").read_text("utf-8")
     blocks = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
+    def targets(text: str) -> set[str]:
+        return set(re.findall(r"\]\(([^)]+)\)", text)) - {"README.md", "README.zh-CN.md", "docs/RULES.md"}
+
     assert blocks.findall(chinese) == blocks.findall(README)
+    assert targets(chinese) == targets(README)
     assert "(README.zh-CN.md)" in README and "(README.md)" in chinese
 
 
