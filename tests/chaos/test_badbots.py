@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import os
+import subprocess
 import sys
 from dataclasses import dataclass
 
@@ -132,9 +134,47 @@ async def test_a_bad_bot_gets_its_own_faults_and_nobody_elses_notice(name, tmp_p
         assert (registry.get_sample_value("chaodipi_faults_total", {"bot": "dog", "kind": kind}) or 0) == booked
         for honest in HONEST:
             assert not registry.get_sample_value("chaodipi_faults_total", {"bot": honest, "kind": kind})
+    assert "Traceback" not in done.log
     strays = {kind for kinds in done.spoiled.strays.values() for kind in kinds}
     assert strays == ({STRAYS[name]} if name in STRAYS else set())
     assert not any(seat in done.spoiled.strays for seat in (0, 2)), done.spoiled.strays
+
+
+@pytest.mark.situation("T3")
+async def test_t3_a_slow_bot_at_many_tables_at_once_is_late_at_all_of_them(tmp_path):
+    """It keeps its one session: what many seats say at the same moment is said one after the other."""
+    async with contextlib.AsyncExitStack() as stack:
+        host, port = await stack.enter_async_context(hosting())
+        clients = [Client(port, honest) for honest in HONEST]
+        running = [asyncio.create_task(client.run()) for client in clients]
+        launcher = stack.enter_context(Launcher(tmp_path, grace_s=0.2))
+        launcher.start(
+            "dog", [sys.executable, "-m", "chaodipi.sdk.badbots.cli", "slow"], f"127.0.0.1:{port}", "token-dog"
+        )
+        await host.wait_for_bots([*HONEST, "dog"], 60)
+        clock = TimeControl(play_ms=400, bury_ms=400, ready_ms=60_000, max_faults=6)
+        specs = [table(f"t/{n}", ("ant", "dog", "bee", "dog"), clock, seed=n) for n in range(16)]
+        async with asyncio.timeout(120):
+            results = await asyncio.gather(*(host.play_table(spec) for spec in specs))
+        assert host.online()["dog"] == 1
+        for client in clients:
+            await client.close()
+        await asyncio.gather(*running, return_exceptions=True)
+        assert {kind for result in results for kinds in result.faults.values() for kind in kinds} == {"timeout"}
+        assert sum(kinds.get("late", 0) for result in results for kinds in result.strays.values()) >= 16
+    assert "Traceback" not in (tmp_path / "dog.log").read_text()
+
+
+def test_the_gallery_is_listed_on_80_columns():
+    listed = subprocess.run(
+        [sys.executable, "-m", "chaodipi.sdk.badbots.cli", "list"],
+        env=os.environ | {"COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert [line.split()[0] for line in listed if line[0] != " "] == list(GALLERY)
+    assert max(map(len, listed)) <= 80
 
 
 async def test_bad_nonces_are_refused_and_those_of_the_others_stand(tmp_path):

@@ -3,7 +3,9 @@
 import argparse
 import asyncio
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 
 from chaodipi.sdk.badbots.gallery import GALLERY
@@ -26,8 +28,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
     chosen = args.bot
     if chosen == "list":
+        width = shutil.get_terminal_size().columns
         for name, kind in GALLERY.items():
-            print(f"{name:<15} {(kind.__doc__ or '').splitlines()[0]}")
+            text = f"{name:<15} {(kind.__doc__ or '').splitlines()[0]}"
+            print(textwrap.fill(text, width, subsequent_indent=" " * 16))
         return
     token = args.token or os.environ.get("CHAODIPI_TOKEN", "")
     if not args.server or not token:

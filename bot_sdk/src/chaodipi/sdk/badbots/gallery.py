@@ -62,7 +62,9 @@ class Slow(RawBot):
 
     async def _answer_late(self, channel: int, decision: Decision) -> None:
         await asyncio.sleep(decision.time_left_ms / 1000 + 0.5)
-        await self.send(self.answer(channel, decision.decision_id, first_legal(decision)))
+        # The stream may be over by then.
+        with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            await self.send(self.answer(channel, decision.decision_id, first_legal(decision)))
 
 
 class Silent(RawBot):

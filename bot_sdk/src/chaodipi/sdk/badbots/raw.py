@@ -60,6 +60,7 @@ class RawBot:
         self.seats: dict[int, session_pb2.SeatAssigned] = {}
         self.decisions = 0
         self._call: Any = None
+        self._writing = asyncio.Lock()
 
     async def run(self) -> None:
         """Play until the stream ends; its status is printed, for the bot's log."""
@@ -85,8 +86,10 @@ class RawBot:
 
     async def send(self, *messages: session_pb2.ClientMessage) -> None:
         """Send *messages* in one frame."""
-        if messages:
-            await self._call.write(session_pb2.OpenSessionRequest(messages=messages))
+        # Two that write to a stream at once end it.
+        async with self._writing:
+            if messages:
+                await self._call.write(session_pb2.OpenSessionRequest(messages=messages))
 
     async def read(self) -> None:
         """Answer every message until the stream ends."""
