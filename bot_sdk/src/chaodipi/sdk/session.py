@@ -173,7 +173,9 @@ class Session:
             pause = told_s if told_s is not None else backoff(failures, random.random())
             self._pause_s = None
             failures += 1
-            log.warning("stream to %s ended (%s: %s); again in %.1f s", self._server, status.name, details, pause)
+            ended = "the host ended it" if status == grpc.StatusCode.OK else status.name
+            why = f"{ended}: {details}" if details else ended
+            log.warning("stream to %s ended (%s); again in %.1f s", self._server, why, pause)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopped.wait(), pause)
 
