@@ -14,7 +14,8 @@ from chaodipi.service.boards.board import Secrets
 from chaodipi.service.boards.shuffle import seed_commitment
 from chaodipi.service.cli.replay import verify_files
 from chaodipi.service.convert import match_result_to_wire
-from chaodipi.service.host.identity import Grant, hash_token
+from chaodipi.service.host.errors import SessionRefused
+from chaodipi.service.host.identity import READING, Grant, hash_token
 from chaodipi.service.host.progress import Progress
 from chaodipi.service.match.summary import TableSummary
 from chaodipi.service.match.table import TableSpec
@@ -24,14 +25,14 @@ from chaodipi.service.records.summary import summary_from_json, summary_to_json
 from chaodipi.service.records.verify import Record
 from chaodipi.service.rpc import matches
 from chaodipi.service.rpc.fields import MAX_PAGE
+from chaodipi.service.rpc.turns import MOST_WAITING, Turns
 from chaodipi.service.scheduler.plan_json import plan_from_json, plan_to_json
 from chaodipi.service.scheduler.schedule import Entry, Plan, round_robin
 from chaodipi.service.store import StoreError, TokenRow
-from chaodipi.service.store.archive import MAX_WAITING
 from chaodipi.v1 import bot_pb2, match_pb2
 
 from tests.league.stand_in import StandInHost, default_brain, high, late, shower
-from tests.support.reading import BEARER, begin, opened, play, record_paths, renamed, telling
+from tests.support.reading import BEARER, Reader, begin, opened, play, record_paths, renamed, telling
 
 BRAINS = {"low": default_brain, "shower": shower, "high": high}
 SECRETS = Secrets(b"\x5e\xed" * 16, (b"nonce of low", b"nonce of shower", b"nonce of high"))
@@ -407,31 +408,72 @@ async def test_a_match_waits_runs_and_is_over(tmp_path):
 # ---- the store and the other calls
 
 
-async def test_while_the_store_is_slow_the_host_goes_on_and_waits_for_a_bounded_number_of_questions(
-    spring, monkeypatch
-):
-    store, archive, reader, _ = spring
-    real, go_on, began = store.planned, threading.Event(), threading.Event()
+async def test_while_the_store_is_slow_the_host_goes_on_and_a_bounded_number_of_questions_waits(spring, monkeypatch):
+    store, _, reader, _ = spring
+    real, go_on = store.planned, threading.Event()
 
     def slow() -> Any:
-        began.set()
         assert go_on.wait(30)
         return real()
 
     monkeypatch.setattr(store, "planned", slow)
     try:
-        asked = [asyncio.create_task(reader.league("leagues/spring")) for _ in range(MAX_WAITING)]
-        while archive._waiting < MAX_WAITING:
-            await asyncio.sleep(0.01)
-        assert began.is_set()
+        calls = [reader.refused(reader.league("leagues/spring")) for _ in range(MOST_WAITING + 1)]
+        asked = {asyncio.create_task(call) for call in calls}
+        [refused], asked = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        assert refused.result() == ("RESOURCE_EXHAUSTED", "RATE_LIMITED")
+        assert b"google.rpc.RetryInfo" in reader.bytes
         # Whatever is no question for the store is answered.
         wrong = reader.bots.ListBots(bot_pb2.ListBotsRequest(page_token="x"), metadata=BEARER)
         assert await reader.refused(wrong) == ("INVALID_ARGUMENT", "PAGE_TOKEN_INVALID")
-        assert await reader.refused(reader.league("leagues/spring")) == ("RESOURCE_EXHAUSTED", "RATE_LIMITED")
-        assert b"google.rpc.RetryInfo" in reader.bytes
     finally:
         go_on.set()
-    assert {league.name for league in await asyncio.gather(*asked)} == {"leagues/spring"}
+    assert set(await asyncio.gather(*asked)) == {("OK", "")}
+
+
+async def test_who_asks_much_waits_for_himself(spring, monkeypatch):
+    """One question of each caller is with the store, so that another one waits for no more than one of his."""
+    store = spring[0]
+    real, may = store.planned, threading.Semaphore(0)
+
+    def slow() -> Any:
+        assert may.acquire(timeout=60)
+        return real()
+
+    async with telling(store) as (host, archive, busy):
+        host.set_grants([Grant("other", hash_token("other"), scopes=READING)])
+        monkeypatch.setattr(store, "planned", slow)
+        try:
+            asked = [asyncio.create_task(busy.league("leagues/spring")) for _ in range(30)]
+            while archive._waiting < 1:
+                await asyncio.sleep(0.01)
+            once = asyncio.create_task(Reader(busy.channel, "other").league("leagues/spring"))
+            while archive._waiting < 2:
+                await asyncio.sleep(0.01)
+            may.release(2)
+            async with asyncio.timeout(60):
+                assert (await once).name == "leagues/spring"
+            assert sum(task.done() for task in asked) <= 1
+        finally:
+            may.release(30)
+        await asyncio.gather(*asked)
+
+
+async def test_a_caller_that_has_gone_leaves_nothing_behind():
+    turns = Turns(2)
+    async with turns.of("a"):
+        waiting = asyncio.create_task(turns.of("a").__aenter__())
+        await asyncio.sleep(0)
+        with pytest.raises(SessionRefused, match="2 questions of this token wait, at most 2"):
+            async with turns.of("a"):
+                pass
+        async with turns.of("b"):
+            pass
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+    assert not turns._waiting
+    assert not turns._held
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,8 @@ async def play(
 class Reader:
     """Asks a host for matches and leagues; ``bytes`` is all that it was ever told."""
 
-    def __init__(self, channel: Any) -> None:
+    def __init__(self, channel: Any, token: str = TOKEN) -> None:
+        self._bearer = (("authorization", f"Bearer {token}"),)
         self.bytes = b""
         self.channel = channel
         self._matches: Any = match_pb2_grpc.MatchServiceStub(channel)
@@ -115,7 +116,9 @@ class Reader:
         """The chunks of a record."""
         kind: Any = format
         chunks = []
-        async for piece in self._matches.GetReplay(match_pb2.GetReplayRequest(name=name, format=kind), metadata=BEARER):
+        async for piece in self._matches.GetReplay(
+            match_pb2.GetReplayRequest(name=name, format=kind), metadata=self._bearer
+        ):
             self.bytes += piece.chunk
             chunks.append(piece.chunk)
         return chunks
@@ -131,7 +134,7 @@ class Reader:
         return "OK", ""
 
     async def _ask(self, method: Any, request: Any) -> Any:
-        answer = await method(request, metadata=BEARER)
+        answer = await method(request, metadata=self._bearer)
         self.bytes += answer.SerializeToString()
         return answer
 

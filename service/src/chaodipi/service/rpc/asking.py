@@ -1,28 +1,50 @@
-"""What the archive cannot or may not answer, as refusals; and a host that keeps no leagues."""
+"""Questions to the archive: each caller in his turn, and what it cannot or may not answer as a refusal."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 from chaodipi.service.host.errors import SessionRefused
+from chaodipi.service.rpc.gate import principal
+from chaodipi.service.rpc.turns import Turns
 from chaodipi.service.store.archive import Archive, BusyError, DamagedError, MissingError, SecretError
 from chaodipi.service.store.errors import StoreError
 
-__all__ = ["asking"]
+__all__ = ["ReadingDesk"]
+
+
+class ReadingDesk:
+    """Where *archive* is asked; None: a host that keeps no leagues."""
+
+    def __init__(self, archive: Archive | None) -> None:
+        self._archive = archive
+        self._turns = Turns()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to read."""
+        return self._archive is None
+
+    @contextlib.asynccontextmanager
+    async def asking(self, what: str, name: str) -> AsyncIterator[Archive]:
+        """
+        The archive, to be asked for *name*, a "league", a "match" or a "bot", when it is the caller's turn.
+
+        Raises:
+            SessionRefused: MATCH_NOT_FOUND, LEAGUE_NOT_FOUND, DEALS_STILL_SECRET, RECORD_DAMAGED, RATE_LIMITED or
+                STORE_UNAVAILABLE, for the errors of the archive.
+        """
+        with _refused(what, name):
+            if self._archive is None:
+                raise MissingError
+            async with self._turns.of(principal().token_id):
+                yield self._archive
 
 
 @contextlib.contextmanager
-def asking(archive: Archive | None, what: str, name: str) -> Iterator[Archive]:
-    """
-    The *archive*, to be asked for *name*, a "league" or a "match".
-
-    Raises:
-        SessionRefused: MATCH_NOT_FOUND, LEAGUE_NOT_FOUND, DEALS_STILL_SECRET, RECORD_DAMAGED, RATE_LIMITED or
-            STORE_UNAVAILABLE, for the errors of the archive.
-    """
+def _refused(what: str, name: str) -> Iterator[None]:
+    """Errors of the archive as refusals."""
     try:
-        if archive is None:
-            raise MissingError
-        yield archive
+        yield
     except MissingError:
         if what == "league":
             raise SessionRefused(5, "LEAGUE_NOT_FOUND", f"there is no {name}", {"name": name}) from None

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from chaodipi.service.rpc.asking import asking
+from chaodipi.service.rpc.asking import ReadingDesk
 from chaodipi.service.rpc.fields import bad_token, page_size, page_start, page_token, resource_id
 from chaodipi.service.scheduler.standings import Estimate, Standing, standard_error, standings
 from chaodipi.service.scheduler.timing import quantile, summed_times
-from chaodipi.service.store.archive import Archive, LeagueSeen, StandingsSeen
+from chaodipi.service.store.archive import LeagueSeen, StandingsSeen
 from chaodipi.v1 import league_pb2, league_pb2_grpc
 
 __all__ = ["LeagueService"]
@@ -15,15 +15,15 @@ PAGE = 100
 
 
 class LeagueService(league_pb2_grpc.LeagueServiceServicer):
-    """Reads leagues from *archive*; without one there are none."""
+    """Reads leagues at *desk*."""
 
-    def __init__(self, archive: Archive | None) -> None:
-        self._archive = archive
+    def __init__(self, desk: ReadingDesk) -> None:
+        self._desk = desk
 
     async def GetLeague(self, request: league_pb2.GetLeagueRequest, context: Any) -> league_pb2.GetLeagueResponse:
         """One league."""
         found = resource_id("leagues", "name", request.name)
-        with asking(self._archive, "league", request.name) as archive:
+        async with self._desk.asking("league", request.name) as archive:
             return league_pb2.GetLeagueResponse(league=_league(await archive.league(found)))
 
     async def ListStandings(
@@ -32,7 +32,7 @@ class LeagueService(league_pb2_grpc.LeagueServiceServicer):
         """Standings in pages, each of them from the results of its moment."""
         found = resource_id("leagues", "parent", request.parent)
         start, size = _place(page_start(request)), page_size(request, PAGE)
-        with asking(self._archive, "league", request.parent) as archive:
+        async with self._desk.asking("league", request.parent) as archive:
             seen = await archive.standings(found)
         lines = _standings(seen)
         out = league_pb2.ListStandingsResponse(standings=lines[start : start + size])

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from chaodipi.service.convert import match_result_to_wire, match_to_wire
-from chaodipi.service.rpc.asking import asking
+from chaodipi.service.rpc.asking import ReadingDesk
 from chaodipi.service.rpc.fields import bad_field, bad_token, page_size, page_start, page_token, resource_id
-from chaodipi.service.store.archive import Archive, MatchQuery, MatchSeen, PlaceError
+from chaodipi.service.store.archive import MatchQuery, MatchSeen, PlaceError
 from chaodipi.v1 import match_pb2, match_pb2_grpc
 
 __all__ = ["MatchService"]
@@ -28,15 +28,15 @@ _STATES = {stage: state for state, stage in _STAGES.items()}
 
 
 class MatchService(match_pb2_grpc.MatchServiceServicer):
-    """Reads matches from *archive*; without one there are none."""
+    """Reads matches at *desk*."""
 
-    def __init__(self, archive: Archive | None) -> None:
-        self._archive = archive
+    def __init__(self, desk: ReadingDesk) -> None:
+        self._desk = desk
 
     async def GetMatch(self, request: match_pb2.GetMatchRequest, context: Any) -> match_pb2.GetMatchResponse:
         """One match."""
         found = resource_id("matches", "name", request.name)
-        with asking(self._archive, "match", request.name) as archive:
+        async with self._desk.asking("match", request.name) as archive:
             return match_pb2.GetMatchResponse(match=_match(await archive.match(found)))
 
     async def ListMatches(self, request: match_pb2.ListMatchesRequest, context: Any) -> match_pb2.ListMatchesResponse:
@@ -48,9 +48,9 @@ class MatchService(match_pb2_grpc.MatchServiceServicer):
             labels=frozenset(request.labels.items()),
         )
         after, size = page_start(request), page_size(request, PAGE, MOST)
-        if self._archive is None and not query.league:
+        if self._desk.empty and not query.league:
             return match_pb2.ListMatchesResponse()
-        with asking(self._archive, "league", request.league) as archive:
+        async with self._desk.asking("league", request.league) as archive:
             try:
                 found, more = await archive.matches(query, after, size)
             except PlaceError as error:
@@ -67,7 +67,7 @@ class MatchService(match_pb2_grpc.MatchServiceServicer):
         found = resource_id("matches", "name", request.name)
         if request.format not in match_pb2.ReplayFormat.values():
             raise bad_field("format", f"this host has no format {request.format}")
-        with asking(self._archive, "match", request.name) as archive:
+        async with self._desk.asking("match", request.name) as archive:
             if request.format == match_pb2.REPLAY_FORMAT_TEXT:
                 data = (await archive.record_text(found)).encode()
             else:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from chaodipi.service.host.host import Host
 from chaodipi.service.host.runner import leads
 from chaodipi.service.rpc.fields import page_of
 from chaodipi.service.rpc.gate import principal
+from chaodipi.service.rpc.turns import Turns
 from chaodipi.v1 import cards_pb2, rules_pb2, rules_pb2_grpc
 
 __all__ = ["RulesService"]
@@ -55,8 +56,7 @@ class RulesService(rules_pb2_grpc.RulesServiceServicer):
     def __init__(self, host: Host) -> None:
         self._host = host
         self._desk = ThreadPoolExecutor(1, "rules")
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        """Id of a token → held while a question of it is answered."""
+        self._turns = Turns()
 
     async def _work(self, question: Callable[[], T]) -> T:
         """
@@ -77,7 +77,7 @@ class RulesService(rules_pb2_grpc.RulesServiceServicer):
                 # Also when the caller has gone meanwhile.
                 loop.call_soon_threadsafe(usage.worked, time.thread_time() - began)
 
-        async with self._turns[caller.token_id]:
+        async with self._turns.of(caller.token_id):
             usage.work(time.monotonic())
             return await loop.run_in_executor(self._desk, timed)
 

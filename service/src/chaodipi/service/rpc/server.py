@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 from chaodipi.service.host.errors import HostError
 from chaodipi.service.host.host import Host
+from chaodipi.service.rpc.asking import ReadingDesk
 from chaodipi.service.rpc.gate import Gate
 from chaodipi.service.rpc.leagues import LeagueService
 from chaodipi.service.rpc.matches import MatchService
@@ -100,11 +101,12 @@ async def serve_at(
         HostError: a port is in use, or an address is none; the operator's mistake.
     """
     server = grpc.aio.server(interceptors=[Gate(host)], options=_OPTIONS)
+    desk = ReadingDesk(archive)
     session_pb2_grpc.add_BotSessionServiceServicer_to_server(BotSessionService(host), server)
     bot_pb2_grpc.add_SystemServiceServicer_to_server(SystemService(host), server)
-    bot_pb2_grpc.add_BotServiceServicer_to_server(BotService(host, archive), server)
-    match_pb2_grpc.add_MatchServiceServicer_to_server(MatchService(archive), server)
-    league_pb2_grpc.add_LeagueServiceServicer_to_server(LeagueService(archive), server)
+    bot_pb2_grpc.add_BotServiceServicer_to_server(BotService(host, desk), server)
+    match_pb2_grpc.add_MatchServiceServicer_to_server(MatchService(desk), server)
+    league_pb2_grpc.add_LeagueServiceServicer_to_server(LeagueService(desk), server)
     rules_pb2_grpc.add_RulesServiceServicer_to_server(RulesService(host), server)
     servicer = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)

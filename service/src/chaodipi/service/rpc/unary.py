@@ -4,10 +4,9 @@ from typing import Any
 
 from chaodipi.engine.ruleset import preset_names, resolve
 from chaodipi.service.host.host import Host
-from chaodipi.service.rpc.asking import asking
+from chaodipi.service.rpc.asking import ReadingDesk
 from chaodipi.service.rpc.fields import page_of
 from chaodipi.service.rpc.gate import principal
-from chaodipi.service.store.archive import Archive
 from chaodipi.service.store.bots import BotRow
 from chaodipi.service.version import API_MINOR, CAPABILITIES, OLDEST_SDK, server_version
 from chaodipi.v1 import bot_pb2, bot_pb2_grpc
@@ -45,19 +44,19 @@ class SystemService(bot_pb2_grpc.SystemServiceServicer):
 
 
 class BotService(bot_pb2_grpc.BotServiceServicer):
-    """The bots of this host: those that it lets in, with what *archive* knows of them."""
+    """The bots of this host: those that it lets in, with what *desk* has of them."""
 
-    def __init__(self, host: Host, archive: Archive | None = None) -> None:
+    def __init__(self, host: Host, desk: ReadingDesk) -> None:
         self._host = host
-        self._archive = archive
+        self._desk = desk
 
     async def ListBots(self, request: bot_pb2.ListBotsRequest, context: Any) -> bot_pb2.ListBotsResponse:
         """Bots in pages, sorted by name."""
         online, versions = self._host.online(), self._host.bot_versions()
         page, token = page_of(request, sorted(online))
         known: dict[str, BotRow] = {}
-        if self._archive is not None:
-            with asking(self._archive, "bot", "") as archive:
+        if not self._desk.empty:
+            async with self._desk.asking("bot", "") as archive:
                 known = await archive.bots()
         now = self._host.wall_clock()
         bots = []
