@@ -3,8 +3,11 @@
 import asyncio
 import contextlib
 import dataclasses
+import importlib
+import pkgutil
 from typing import Any
 
+import chaodipi.v1
 import grpc
 import pytest
 from chaodipi.service.config import QUOTAS
@@ -92,9 +95,21 @@ async def served(channel: Any) -> set[str]:
     return found
 
 
-async def test_every_method_that_is_served_has_its_right_written_down() -> None:
+def declared() -> set[str]:
+    """Every method of the package ``chaodipi.v1``."""
+    services = [
+        service
+        for module in pkgutil.iter_modules(chaodipi.v1.__path__)
+        if module.name.endswith("_pb2")
+        for service in importlib.import_module(f"chaodipi.v1.{module.name}").DESCRIPTOR.services_by_name.values()
+    ]
+    return {f"/{service.full_name}/{method.name}" for service in services for method in service.methods}
+
+
+async def test_every_method_that_is_served_or_declared_has_its_right_written_down() -> None:
     async with gate() as (_, channel):
         assert await served(channel) == set(RIGHTS)
+    assert {method for method in RIGHTS if method.startswith("/chaodipi.")} == declared()
     assert set(RIGHTS.values()) <= {ANYBODY, ANY_TOKEN, *SCOPES}
 
 
