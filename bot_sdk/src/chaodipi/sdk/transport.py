@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from chaodipi.v1 import bot_pb2, rules_pb2, session_pb2
+from chaodipi.v1 import bot_pb2, league_pb2, match_pb2, rules_pb2, session_pb2
 
 __all__ = ["FRAME_BYTES", "FRAME_MESSAGES", "OPTIONS", "SERVICE_CONFIG", "SESSION_OPTIONS", "backoff", "frames"]
 
@@ -17,9 +17,9 @@ SERVICE_CONFIG = json.dumps(
             {
                 # Questions only: asking again changes nothing. Sessions are never opened again by gRPC.
                 "name": [
-                    {"service": bot_pb2.DESCRIPTOR.services_by_name["SystemService"].full_name},
-                    {"service": bot_pb2.DESCRIPTOR.services_by_name["BotService"].full_name},
-                    {"service": rules_pb2.DESCRIPTOR.services_by_name["RulesService"].full_name},
+                    {"service": service.full_name}
+                    for file in (bot_pb2, rules_pb2, match_pb2, league_pb2)
+                    for service in file.DESCRIPTOR.services_by_name.values()
                 ],
                 "timeout": "10s",
                 "retryPolicy": {
