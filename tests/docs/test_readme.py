@@ -7,7 +7,7 @@ from typing import Any
 from chaodipi.sdk import Bot, play_local
 from chaodipi.service.cli.app import app
 from chaodipi.service.rulefile import load_rule_file
-from chaodipi.service.scheduler.league_file import load_league
+from chaodipi.service.scheduler.league_file import _BOT, _LIMITS, _TEAM, _TOP, load_league
 from typer.main import get_command
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +39,29 @@ def test_the_league_file_loads(tmp_path: Path) -> None:
     league = load_league(path)
 
     assert (league.boards, [bot.name for bot in league.bots]) == (4, ["greedy", "rules", "cautious"])
+
+
+def test_the_league_file_of_its_page_loads_and_names_every_key(tmp_path: Path) -> None:
+    """docs/leagues.md shows a file that is accepted, with each key and table there is and the values left out."""
+    page = (ROOT / "docs" / "leagues.md").read_text()
+    found = re.search(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert found
+    path = tmp_path / "league.toml"
+    path.write_text(found[1])
+    league = load_league(path)
+    assert [entry.name for entry in league.entries] == ["alpha+beta", "gamma+delta"]
+
+    shown = set(re.findall(r"^(?:# )?(\w+) = |^\[+(\w+)\]", found[1], re.MULTILINE))
+    known = {*_TOP, *_BOT, *_TEAM}
+    assert known - {key or table for key, table in shown} == set()
+    assert all(f"`{key}`" in page for key in _LIMITS)
+
+    path.write_text(
+        'name = "x"\nruleset = "ming_chao"\nbots = [{name = "a", remote = true}, {name = "b", remote = true}]'
+    )
+    least = load_league(path)
+    for key in ("boards", "rank_by", "shared_boards", "mode", "tables_in_flight", "restarts"):
+        assert getattr(league, key) == getattr(least, key), key
 
 
 def test_the_ruleset_file_of_its_page_loads(tmp_path: Path) -> None:
