@@ -8,6 +8,7 @@ import time
 
 import pytest
 from chaodipi.service.launch import BotExitedError, Launcher, Limits
+from chaodipi.service.rpc.server import check_address
 
 from tests.support.processes import alive, below, gone, wait_until
 
@@ -47,20 +48,31 @@ def test_what_a_bot_leaves_behind_ends_with_it(tmp_path):
 @pytest.mark.situation("T10")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda n: n.name)
 def test_t10_no_bot_of_64_and_no_child_outlives_the_host(tmp_path, number):
-    host = (
-        "import pathlib, time\n"
-        "from chaodipi.service.launch import Launcher\n"
-        f"with Launcher(pathlib.Path({str(tmp_path)!r}), grace_s=0.5) as launcher:\n"
-        f"    for i in range(64): launcher.start(f'b{{i}}', {STUBBORN!r}, 'h:1', 't')\n"
-        "    print('started', flush=True)\n"
-        "    time.sleep(600)\n"
+    host = f"""
+import asyncio, pathlib
+from chaodipi.service.cli.hosting import open_host
+from chaodipi.service.launch import Launcher
+
+async def main():
+    async with open_host([]) as hosted:
+        with Launcher(pathlib.Path({str(tmp_path)!r}), grace_s=0.5) as launcher:
+            for i in range(64):
+                launcher.start(f"b{{i}}", {STUBBORN!r}, hosted.local, "t")
+            print(hosted.server, flush=True)
+            await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", host], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
-    process = subprocess.Popen([sys.executable, "-c", host], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    assert process.stdout.readline() == b"started\n"
+    server = process.stdout.readline().strip()
     pids = started(process.pid, 64 * 4)
     process.send_signal(number)
     process.wait(30)
     process.stdout.close()
+    # Whatever lives of the bots until then, none of them holds the host's port.
+    assert check_address(server)
     assert gone(pids, 5.0)
 
 
