@@ -66,6 +66,7 @@ def gone():
     return os.fdopen(writer, "w")
 
 
+@pytest.mark.situation("T15")
 @pytest.mark.parametrize("screen", ["full", "gone", "closed", "all closed"])
 def test_a_league_is_played_to_its_end_whatever_becomes_of_its_screen(tmp_path, whole, screen):
     """Its exit code speaks of the league; nothing that was meant for the screen lands in a file of the league's."""
@@ -113,6 +114,7 @@ def test_an_answer_that_cannot_be_written_is_one_line_and_exit_code_2(whole, arg
         assert done.stderr.endswith("; chaodipi bot rotate zed gives another one\n")
 
 
+@pytest.mark.situation("T15")
 @pytest.mark.parametrize("arguments", [("league", "standings"), ("rules", "list"), ("replay", "show")], ids=" ".join)
 def test_a_reader_that_has_seen_enough_is_no_mistake(whole, arguments):
     """As in ``chaodipi rules list | head -1``."""

@@ -89,6 +89,7 @@ def test_every_field_of_hello_that_has_no_fixed_size_has_a_bound() -> None:
     assert {name.partition("[")[0] for name in BOUNDS} == sized
 
 
+@pytest.mark.situation("T11")
 async def test_bytes_and_messages_of_a_frame() -> None:
     answer = {"channel": 9, "decision_id": 1}
     note = MAX_FRAME_BYTES - 20
@@ -184,6 +185,7 @@ async def test_sizes_within_a_situation(field: str, bad: dict[str, Any]) -> None
 # ---- what waits for a slow reader
 
 
+@pytest.mark.situation("T12")
 async def test_a_bot_that_does_not_read_is_closed_when_its_queue_is_full_and_nobody_else_notices() -> None:
     """It asks for pongs and takes none: they wait at the host, in bytes, and its clock is not touched by it."""
     plenty = Quotas(messages_s=10**7, bytes_s=10**9)
@@ -210,6 +212,7 @@ async def test_a_bot_that_does_not_read_is_closed_when_its_queue_is_full_and_nob
         assert most <= MAX_QUEUE_BYTES + SEAT_QUEUE_BYTES
 
 
+@pytest.mark.situation("T12")
 async def test_a_bot_that_answers_no_ping_loses_its_session_but_not_while_it_may_think(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -12,6 +12,7 @@ from chaodipi.sdk.bot import default_action
 from chaodipi.service.match.table import TimeControl
 from chaodipi.v1 import match_pb2, seat_pb2, session_pb2
 
+from tests.support.clocks import stepping
 from tests.support.raw_client import NAMES, hosting, seated, table
 
 HOUR_S = 3_600.0
@@ -69,9 +70,7 @@ def test_t13_the_time_of_day_is_read_where_it_is_listed_and_nowhere_in_play() ->
     readers = {
         str(path.relative_to(SERVICE))
         for path in SERVICE.rglob("*.py")
-        if any(
-            word in path.read_text() for word in ("time.time", "time_ns", "datetime.now", "utcnow", "from time import")
-        )
+        if any(word in path.read_text() for word in ("time.time", "datetime.now", "utcnow", "from time import"))
     }
     # When tokens and certificates expire, when rows were written, and what `doctor` compares with the host's.
     assert readers == {"cli/bots.py", "cli/doctor.py", "doctor.py", "host/host.py", "store/store.py"}
@@ -118,6 +117,9 @@ async def test_a_late_answer_is_refused_by_the_number_of_its_decision_while_the_
             late = [verdict for verdict in bee.results if verdict.decision_id == first.decision.decision_id]
             await asyncio.sleep(0.01)
         result = await asyncio.wait_for(playing, 120)
+        value = host.metrics.registry.get_sample_value
+        assert value("chaodipi_late_answers_total", {"bot": "bee"}) == 1
+        assert not value("chaodipi_faults_total", {"bot": "bee", "kind": "illegal"})
     status = session_pb2.AnswerResult
     assert (late[0].status, late[0].problem.reason) == (status.STATUS_TOO_LATE, "STALE_DECISION")
     assert set(result.faults) == {1}
@@ -125,6 +127,66 @@ async def test_a_late_answer_is_refused_by_the_number_of_its_decision_while_the_
     assert result.strays == {1: {"late": 1}}
     own = [record for record in result.decisions if record.seat == 1]
     assert all(record.by_host for record in own), "none of its decisions was closed by the late answer"
+
+
+@pytest.mark.situation("c")
+async def test_a_bot_may_load_at_its_first_decision_and_not_at_later_ones() -> None:
+    """Spare (c): an hour for the first decision is no fault; the same for the second one is."""
+    control = TimeControl(play_ms=60_000, bury_ms=60_000, start_ms=7_200_000, attempts=1, max_faults=1)
+    async with hosting(ping_interval_ms=0) as (host, port), seated(port) as clients:
+        await host.wait_for_bots(NAMES, 60)
+        bee = clients["bee"]
+        with stepping() as step:
+            bee.silent = True
+            playing = asyncio.create_task(host.play_table(table(time=control)))
+            await asyncio.wait_for(bee.asked.wait(), 60)
+            [first] = bee._unanswered
+            assert first.decision.time_left_ms > 7_200_000
+            step(HOUR_S)
+            bee.asked.clear()
+            bee._unanswered.clear()
+            await bee._write([bee._answer_to(first)])
+            await asyncio.wait_for(bee.asked.wait(), 60)
+            [second] = bee._unanswered
+            assert second.decision.time_left_ms <= 60_000
+            assert [verdict.status for verdict in bee.results] == [session_pb2.AnswerResult.STATUS_ACCEPTED]
+            step(HOUR_S)
+            result = await asyncio.wait_for(playing, 60)
+    assert (result.how, result.forfeiting_seat, result.faults) == ("forfeit", 1, {1: {"timeout": 1}})
+
+
+LIMITS = {
+    "per decision": TimeControl(max_faults=3),
+    "bank": TimeControl(bank_ms=60_000, max_faults=3),
+    "a bank of a day": TimeControl(bank_ms=86_400_000, max_faults=3),
+    "increment": TimeControl(play_ms=0, bury_ms=0, bank_ms=60_000, increment_ms=500, max_faults=3),
+    "byo-yomi": TimeControl(play_ms=0, bury_ms=0, byoyomi_ms=5_000, byoyomi_periods=3, max_faults=3),
+    "start budget": TimeControl(start_ms=60_000, max_faults=3),
+    "cap": TimeControl(bank_ms=80_000, cap_ms=100_000, max_faults=3),
+}
+
+
+@pytest.mark.situation("T2")
+@pytest.mark.parametrize("mode", LIMITS)
+async def test_t2_a_bot_that_hangs_forfeits_its_table_under_every_kind_of_limit(mode: str) -> None:
+    """No decision is open for longer than ten minutes, or the longest limit that somebody set."""
+    control = LIMITS[mode]
+    assert control.hard_cap_ms is not None
+    assert control.hard_cap_ms <= max(600_000, control.cap_ms)
+    async with hosting(ping_interval_ms=0) as (host, port), seated(port) as clients:
+        await host.wait_for_bots(NAMES, 60)
+        dog = clients["dog"]
+        dog.silent = True
+        with stepping() as step:
+            playing = asyncio.create_task(host.play_table(table(time=control)))
+            for _ in range(3):
+                await asyncio.wait_for(dog.asked.wait(), 60)
+                dog.asked.clear()
+                assert not playing.done()
+                step((control.hard_cap_ms + control.allowance_ms) / 1_000)
+            result = await asyncio.wait_for(playing, 60)
+        assert host.online()["dog"] == 1
+    assert (result.how, result.forfeiting_seat, result.faults) == ("forfeit", 3, {3: {"timeout": 3}})
 
 
 class Thinker(Bot):

@@ -326,7 +326,7 @@ async def test_every_answer_gets_a_verdict_even_on_a_channel_that_is_not_open() 
         assert result.problem.reason == "CHANNEL_UNKNOWN"
 
 
-@pytest.mark.situation("T12")
+@pytest.mark.situation("T7")
 async def test_metrics_are_served_on_their_own_port() -> None:
     async with hosting() as (host, port), seated(port):
         await host.wait_for_bots(NAMES, 10)

@@ -91,6 +91,7 @@ def test_boards_of_a_ruleset_with_a_flag_go_round_all_levels_and_the_flag():
     assert {levels for _, levels in later} == {(None, None), *((rank, rank) for rank in Rank)}
 
 
+@pytest.mark.situation("T15")
 def test_schedule_swaps_the_sides_and_names_every_table_once():
     pairs = list(round_robin(plan(boards=5)))
     assert len(pairs) == plan(boards=5).pair_count == 15

@@ -26,9 +26,10 @@ SITUATIONS = {
     "T9": "No seat is better: seats and deals are shared out evenly, and equal bots end equal.",
     "T10": "Bots with children run when the host is interrupted, terminated or killed.",
     "T11": "A bot prints 100 MB and lines of 10 MB, another sends notes of 4 MB.",
-    "T12": "A bot opens its stream and does not read. (Nobody watches tables yet who could do the same.)",
+    "T12": "A bot opens its stream and does not read. (There are no spectators of tables yet who could do the same.)",
     "T13": "Clocks are stepped by an hour, a bot's clock is wrong by a day, a link is slow and jitters.",
     "T14": "Somebody searches for the seeds in all he receives; one seed is played at 1 and at 16 tables in flight.",
+    "T15": "Output is read by programs, into pipes that close. (Pairings are all against all; who has joined stays.)",
     "a": "The host is restarted with ten tables in flight, and every bot comes back by itself.",
     "b": "A bot has a version of the SDK that the host does not speak with any more.",
     "c": "A bot needs a start budget for its first decision, and must not have it for later ones.",
@@ -36,7 +37,7 @@ SITUATIONS = {
     "f": "Somebody reconnects to a seat with a wrong or stolen token.",
     "g": "Three of four bots arrive.",
 }
-"""Name → title. Fourteen of the situations that other match hosts failed in, and spares."""
+"""Name → title. The fifteen situations that other match hosts failed in, and spares."""
 
 TESTS = Path(__file__).resolve().parents[1]
 
