@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 
 import grpc
 import pytest
@@ -13,6 +14,7 @@ from chaodipi.sdk.session import EXIT_UNREACHABLE, Session, SessionError
 from chaodipi.sdk.tls import open_channel
 from chaodipi.service.cli.hosting import open_host
 from chaodipi.service.config import ServerConfig
+from chaodipi.service.doctor import check_server
 from chaodipi.service.host.errors import HostError
 from chaodipi.service.host.identity import Grant
 from chaodipi.v1 import bot_pb2, bot_pb2_grpc
@@ -169,6 +171,28 @@ async def test_without_tls_only_this_machine_is_served_unless_told_otherwise(fil
         assert hosted.security == "no TLS, so only this machine can connect"
     async with open_host(GRANTS, config(files, listen="0.0.0.0:0")) as hosted:
         assert hosted.security == "TLS"
+
+
+@pytest.mark.parametrize(
+    ("settings", "credentials", "hint"),
+    [
+        ({}, {}, r"\(if the host serves by TLS: --ca FILE or CHAODIPI_CA\)"),
+        ({}, {"ca": "strange-ca.pem"}, r"\(nobody known here vouches for the host's certificate: .*\)"),
+        ({"mutual": True}, {"ca": "ca.pem"}, r"\(if the host asks bots for certificates: --cert and --key, .*\)"),
+        ({"mutual": True}, {"ca": "ca.pem", "own": "strange"}, r"\(if the host asks .*: one of its authority\)"),
+        ({"tls_cert": "", "tls_key": ""}, {"ca": "ca.pem"}, r"\(the host does not serve by TLS: .*\)"),
+    ],
+)
+async def test_who_fails_by_tls_is_told_what_may_be_wrong(files, settings, credentials, hint):
+    """The author of a bot, and whoever asks the doctor: gRPC itself says no more than that a socket was closed."""
+    async with open_host(GRANTS, config(files, **settings)) as hosted:
+        wrong = tls(files, **credentials) if credentials else None
+        session = Session(GreedyBot, hosted.server, "token-ant", tls=wrong, wait_s=0)
+        with pytest.raises(SessionError, match=f"cannot reach .*{hint}$") as ended:
+            await session.run()
+        assert ended.value.exit_code == EXIT_UNREACHABLE
+        [finding] = await check_server(hosted.server, wrong, "")
+        assert re.search(f"does not answer: .*{hint}$", finding.text)
 
 
 async def reflects(server):

@@ -31,7 +31,7 @@ from chaodipi.sdk import wire
 from chaodipi.sdk.bot import Bot, Decision, default_action
 from chaodipi.sdk.nonces import Nonces
 from chaodipi.sdk.rulesets import ruleset_from_match
-from chaodipi.sdk.tls import Tls, open_channel
+from chaodipi.sdk.tls import Tls, open_channel, with_tls_hint
 from chaodipi.sdk.transport import FRAME_BYTES, SESSION_OPTIONS, backoff, frames
 from chaodipi.v1 import seat_pb2, session_pb2, session_pb2_grpc
 
@@ -164,6 +164,8 @@ class Session:
             if self._welcomed:
                 failures, started = 0, time.monotonic()
                 self._wait_s = None  # It was there: wait for it to come back.
+            else:
+                details = with_tls_hint(details, self._server, self._tls)
             if self._draining:
                 self._wait_s = _DRAIN_AWAY_S
             if self._wait_s is not None and time.monotonic() - started > self._wait_s:

@@ -9,7 +9,7 @@ from typing import Any
 
 import grpc
 
-__all__ = ["Tls", "TlsError", "open_channel", "tls_arguments", "tls_from_arguments"]
+__all__ = ["Tls", "TlsError", "open_channel", "tls_arguments", "tls_from_arguments", "with_tls_hint"]
 
 _SECURE = ("https://", "grpcs://")
 _CLEAR = ("http://", "grpc://")
@@ -79,6 +79,23 @@ def open_channel(server: str, tls: Tls | None, options: Sequence[tuple[str, Any]
     if tls is None:
         return grpc.aio.insecure_channel(server, options=options)
     return grpc.aio.secure_channel(server, grpc.ssl_channel_credentials(tls.ca, tls.key, tls.cert), options=options)
+
+
+def with_tls_hint(details: str, server: str, tls: Tls | None) -> str:
+    """*details* of a connection that could not be made, and what of TLS may be wrong, if it looks like that."""
+    if "CERTIFICATE_VERIFY_FAILED" in details:
+        hint = "nobody known here vouches for the host's certificate: --ca FILE or CHAODIPI_CA"
+    elif "WRONG_VERSION_NUMBER" in details:
+        hint = "the host does not serve by TLS: leave out --ca or https://"
+    elif "Socket closed" not in details:
+        return details
+    elif tls is None and not server.startswith(_SECURE):
+        hint = "if the host serves by TLS: --ca FILE or CHAODIPI_CA"
+    elif tls is None or tls.cert is None:
+        hint = "if the host asks bots for certificates: --cert and --key, or CHAODIPI_CERT and CHAODIPI_KEY"
+    else:
+        hint = "if the host asks bots for certificates: one of its authority"
+    return f"{details} ({hint})"
 
 
 def _pem(path: str, flag: str) -> bytes | None:

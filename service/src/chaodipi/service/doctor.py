@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import grpc
-from chaodipi.sdk.tls import Tls, open_channel
+from chaodipi.sdk.tls import Tls, open_channel, with_tls_hint
 from chaodipi.sdk.transport import OPTIONS
 from chaodipi.service.certificates import lifetimes
 from chaodipi.service.host.errors import HostError
@@ -141,7 +141,8 @@ async def check_server(server: str, tls: Tls | None, token: str) -> list[Finding
             info = await system.GetServerInfo(bot_pb2.GetServerInfoRequest(), timeout=PATIENCE_S)
             times, apart = await _probe(system)
         except grpc.aio.AioRpcError as error:
-            return [Finding("problem", "server", f"{server} does not answer: {_reason(error)}")]
+            why = with_tls_hint(_reason(error), server, tls)
+            return [Finding("problem", "server", f"{server} does not answer: {why}")]
         findings = [Finding("ok", "server", f"{server} is chaodipi {info.server_version}, minor {info.api_minor}")]
         if info.server_version != server_version():
             findings.append(Finding("warning", "server", f"it is not of our version, {server_version()}"))
