@@ -56,16 +56,20 @@ class Report:
     tables: int
     moments: Counter[str] = field(default_factory=Counter)
     begun_twice: int = 0
+    open_at_kills: int = 0
     lost: list[str] = field(default_factory=list)
     took_s: float = 0.0
 
     def __str__(self) -> str:
         when = ", ".join(f"{count} {moment}" for moment, count in sorted(self.moments.items()))
         return (
-            f"kill and resume, seed {self.seed}: {self.tables} tables in {self.took_s:.1f} s, "
-            f"{'shared boards' if self.shared else 'boards of their own'}\n"
+            f"kill and resume, seed {self.seed}: {self.tables} tables in {self.took_s:.1f} s,\n"
+            f"    {'shared boards' if self.shared else 'boards of their own'}\n"
             f"  injected: kill -9 of the host, {when}\n"
-            f"  tables begun twice: {self.begun_twice}\n"
+            f"  begun again after a kill: {self.begun_twice} tables that had no result in the store yet, of at\n"
+            f"    most {self.open_at_kills} that could be open; played from the start, counted once\n"
+            f"  compared with the same league without a kill: results, standings, records to\n"
+            f"    the byte, and their number with that of the results in the store\n"
             f"  lost: {len(self.lost)}" + "".join(f"\n    {line}" for line in self.lost)
         )
 
@@ -177,9 +181,9 @@ def play(folder: Path, seed: int, *, boards: int, kills: int) -> Report:
     report.begun_twice = killed.begun() - report.tables
     report.lost += differences(killed, whole, report.tables)
     # With shared boards tables that were over are begun again, too: up to three boards are open at once.
-    most = kills * (3 * killed.tables_of_board if shared else IN_FLIGHT)
-    if report.begun_twice > most:
-        report.lost.append(f"{report.begun_twice} tables were begun twice, at most {most} were open")
+    report.open_at_kills = kills * (3 * killed.tables_of_board if shared else IN_FLIGHT)
+    if report.begun_twice > report.open_at_kills:
+        report.lost.append(f"{report.begun_twice} tables were begun again, at most {report.open_at_kills} were open")
     return report
 
 

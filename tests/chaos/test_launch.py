@@ -2,9 +2,11 @@
 
 import asyncio
 import signal
+import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from chaodipi.service.launch import BotExitedError, Launcher, Limits
@@ -74,6 +76,53 @@ asyncio.run(main())
     # Whatever lives of the bots until then, none of them holds the host's port.
     assert check_address(server)
     assert gone(pids, 5.0)
+
+
+EVENT = f"""
+name = "z"
+ruleset = "huanle_2"
+boards = {{boards}}
+seed = "zombies"
+
+[[bots]]
+name = "forker"
+command = ["{Path(sys.executable).parent / "chaodipi-badbots"}", "forker"]
+
+[[bots]]
+name = "good"
+baseline = "greedy"
+"""
+
+
+@pytest.mark.situation("T10")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda n: n.name)
+def test_t10_the_next_start_of_a_league_finds_its_port_free_and_none_of_the_bots_before(tmp_path, number):
+    """Whatever signal ended the host, and whatever the bots had started."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        server = f"127.0.0.1:{probe.getsockname()[1]}"
+    (tmp_path / "z.toml").write_text(EVENT.format(boards=1000))
+    (tmp_path / "serve.toml").write_text(f'listen = "{server}"\ndrain_s = 1\n')
+    host = [sys.executable, "-c", "from chaodipi.service.cli import main; main()"]
+    command = [*host, "league", "run", "z.toml", "--config", "serve.toml"]
+    log = tmp_path / "out" / "z" / "host.log"
+    with (tmp_path / "said").open("wb") as said:
+        first = subprocess.Popen(command, cwd=tmp_path, stdout=said, stderr=said)
+        try:
+            wait_until(lambda: log.exists() and '"table_over"' in log.read_text(), "a table is over", 120)
+            # Two bots, each with its keeper, and a child for each seat that was given.
+            pids = started(first.pid, 5)
+            first.send_signal(number)
+            first.wait(60)
+        finally:
+            first.kill()
+            first.wait()
+    assert gone(pids, 5.0)
+    (tmp_path / "z.toml").write_text(EVENT.format(boards=2))
+    # Another league, at the same port.
+    again = subprocess.run([*command, "--out", "again"], cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert f"bots at {server}" in again.stdout
 
 
 @pytest.mark.situation("T10")

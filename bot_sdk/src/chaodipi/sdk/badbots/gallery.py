@@ -111,7 +111,7 @@ class Babbler(RawBot):
 
     async def begin(self) -> None:
         for _ in range(100):
-            sys.stdout.write("babble " * 142_858 + "\n")
+            sys.stdout.write("babble\n" * 142_858)
 
 
 class LongLines(RawBot):
@@ -200,7 +200,7 @@ class Thief(RawBot):
 
 
 class Strange(RawBot):
-    """Sends fields and enum values that nobody knows, in legal answers."""
+    """Sends fields, enum values and capabilities that nobody knows, and plays legally."""
 
     async def decide(self, channel: int, decision: Decision) -> Messages:
         [message] = await super().decide(channel, decision)
