@@ -176,6 +176,7 @@ def test_a_limit_ends_the_bot_that_breaks_it(tmp_path, monkeypatch, limits, code
         launcher.start("x", [*PYTHON, code], "h:1", "t")
         with pytest.raises(BotExitedError, match=how):
             asyncio.run(ended(launcher))
+    assert (tmp_path / "x.log").read_text().count("[killed: ") == ("killed" in how)
 
 
 def test_no_token_is_on_a_command_line(tmp_path):

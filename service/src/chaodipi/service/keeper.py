@@ -192,7 +192,7 @@ def keep(command: list[str], settings: dict[str, int], log: Log) -> int:
                 watched.unregister(0)
                 stopping.append(signal.SIGHUP)
         end = reap().get(bot)
-        if settings["processes"] and len(descendants()) > settings["processes"]:
+        if settings["processes"] and signal.SIGKILL not in stopping and len(descendants()) > settings["processes"]:
             log.write(b"\n[killed: more than %d processes]\n" % settings["processes"])
             kill(bot, signal.SIGKILL, group=True)
             stopping.append(signal.SIGKILL)
