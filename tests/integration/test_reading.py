@@ -486,7 +486,7 @@ async def test_a_store_that_cannot_be_read_is_said_so(spring, monkeypatch, failu
         def begin(self) -> Any:
             raise failure
 
-    monkeypatch.setattr(store, "_engine", Broken())
+    monkeypatch.setattr(store.database, "_reads", Broken())
     for call in (
         reader.league("leagues/spring"),
         reader.page(),

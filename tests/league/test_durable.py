@@ -1,6 +1,7 @@
 """What was announced is on disk: records before results, results before standings, and a broken store is noticed."""
 
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -15,7 +16,7 @@ from chaodipi.service.scheduler.league import play_league
 from chaodipi.service.scheduler.schedule import Entry, Plan
 from chaodipi.service.store import LeagueRow, Store, StoreError
 from chaodipi.service.store.rows import rows_of
-from chaodipi.service.store.store import Writer
+from chaodipi.service.store.writer import Writer
 
 from tests.league.stand_in import StandInHost, default_brain, shower
 
@@ -104,20 +105,85 @@ async def test_a_damaged_store_is_refused_at_the_start_wherever_it_is(tmp_path):
         damaged(copy, page)
         with pytest.raises(StoreError, match=f"store {copy} is damaged: .*: restore a backup"):
             Store(copy, writing=True)
+        with pytest.raises(StoreError, match=f"store {copy} is damaged: .*: restore a backup"):
+            Store(copy, writing=False)
     with Store(whole, writing=True) as store:
         assert len(store.outcomes("t")) == 6
 
 
-async def test_a_command_on_a_damaged_store_ends_with_one_clear_line(tmp_path):
+def cut_off(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 8192 * 4096)
+
+
+def emptied(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def overwritten(path: Path) -> None:
+    path.write_bytes(random.Random(1).randbytes(path.stat().st_size))
+
+
+@pytest.mark.parametrize("harm", [cut_off, emptied, overwritten])
+async def test_a_store_that_was_cut_off_or_overwritten_is_refused_by_all_and_left_as_it_is(tmp_path, harm):
+    path = await played(tmp_path)
+    harm(path)
+    before = path.read_bytes()
+    for opened in (
+        lambda: Store(path, writing=True),
+        lambda: Store(path, writing=False),
+        lambda: Store.beside(path),
+    ):
+        with pytest.raises(StoreError, match=f"store {path} .*: restore a backup") as refused:
+            opened()
+        assert "\n" not in str(refused.value)
+    assert path.read_bytes() == before
+
+
+async def test_a_store_without_its_wal_is_as_it_was_before_what_was_in_it(tmp_path):
+    """Nothing else knows of it: what is lost is played again."""
+    path = await played(tmp_path)
+    reader = sqlite3.connect(path)  # whoever has it open keeps its WAL from being written back
+    reader.execute("SELECT * FROM league").fetchall()
+    with Store(path, writing=True) as store, store.database.writing() as connection:
+        for table in ("timing", "summary", "result"):
+            connection.exec_driver_sql(f"DELETE FROM {table}")
+    copy = tmp_path / "copy.db"
+    shutil.copy(path, copy)
+    with Store(path, writing=False) as store:
+        assert store.outcomes("t") == {}
+    reader.close()
+    with Store(copy, writing=False) as store:
+        assert len(store.outcomes("t")) == 6
+
+
+COMMANDS = [
+    ["league", "run", "league.toml"],
+    ["league", "standings"],
+    ["bot", "list"],
+    ["bot", "add", "ant"],
+    ["db", "backup", "copy.db"],
+    ["db", "upgrade"],
+    ["serve", "--config", "serve.toml"],
+    ["doctor", "--config", "serve.toml", "--json"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: "-".join(command[:2]))
+async def test_a_command_on_a_damaged_store_ends_with_one_clear_line(tmp_path, command):
     (tmp_path / "out").mkdir()
     store = await played(tmp_path / "out")
     damaged(store, roots(store)["result"])
+    (tmp_path / "serve.toml").write_text('store = "out/chaodipi.db"\nlisten = "127.0.0.1:0"\n')
     (tmp_path / "league.toml").write_text(
         'name = "t"\nruleset = "ming_chao"\n[[bots]]\nname = "a"\nbaseline = "random"\n'
         '[[bots]]\nname = "b"\nbaseline = "greedy"\n'
     )
-    command = [str(Path(sys.executable).parent / "chaodipi"), "league", "run", "league.toml"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    chaodipi = str(Path(sys.executable).parent / "chaodipi")
+    done = subprocess.run([chaodipi, *command], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    if command[0] == "doctor":
+        assert (done.returncode, done.stderr) == (1, "")
+        assert "store out/chaodipi.db is damaged: " in done.stdout
+        return
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("chaodipi: store out/chaodipi.db is damaged: ")
     assert done.stderr.count("\n") == 1

@@ -24,8 +24,9 @@ from chaodipi.service.records.staging import Staging
 from chaodipi.service.scheduler.league import play_league, results_json, settle_records
 from chaodipi.service.scheduler.schedule import Entry, Plan, round_robin
 from chaodipi.service.store import EarlierSchemaError, LeagueRow, Store, StoreError, TokenRow
+from chaodipi.service.store.database import migrations
 from chaodipi.service.store.rows import rows_of
-from chaodipi.service.store.store import Writer, _migrations
+from chaodipi.service.store.writer import Writer
 
 from tests.league.stand_in import StandInHost, default_brain, high, shower
 
@@ -81,7 +82,7 @@ def on_statements(countdown):
 
 def old_store(path, revision):
     """A store of an earlier version, with a bot and a pair of a league in it."""
-    config = _migrations()
+    config = migrations()
     engine = sa.create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
         config.attributes["connection"] = connection
@@ -115,7 +116,7 @@ def test_a_store_survives_a_kill_anywhere_in_its_migrations(tmp_path, begins):
             old_store(path, begins)
         killed = killed_at(at, opened(path))
         with Store(path, writing=True) as store:
-            assert store.is_current()
+            assert store.database.is_current()
             if begins != "missing":
                 assert [bot.name for bot in store.bots.all()] == ["zed"]
                 assert store.outcomes("t")[0].decisions == 100
@@ -329,7 +330,7 @@ def test_a_backup_is_whole_or_not_there_and_one_that_was_killed_does_not_stand_i
             real = os.replace
             os.replace = lambda *names: (countdown.tick(), real(*names), countdown.tick())
             with Store(path, writing=False) as store:
-                store.backup(to)
+                store.database.backup(to)
             os._exit(0)
 
         assert killed_at(at, work)
@@ -338,10 +339,10 @@ def test_a_backup_is_whole_or_not_there_and_one_that_was_killed_does_not_stand_i
         assert copy.league_names() == ["t"]
     with Store(path, writing=False) as store:
         with pytest.raises(StoreError, match=r"b\.db exists already"):
-            store.backup(to)
+            store.database.backup(to)
         with pytest.raises(StoreError, match=r"backup to .*/no/b\.db: "):
-            store.backup(tmp_path / "no" / "b.db")
-        store.backup(tmp_path / "c.db")
+            store.database.backup(tmp_path / "no" / "b.db")
+        store.database.backup(tmp_path / "c.db")
     assert not list(tmp_path.glob("*.part*"))
 
 
@@ -358,7 +359,7 @@ def test_a_store_of_another_version_is_said_to_be_one(tmp_path):
     for refused in (
         lambda: Store(later, writing=True),
         lambda: Store.beside(later),
-        lambda: Store(later, writing=False).check_schema(),
+        lambda: Store(later, writing=False).database.check_schema(),
     ):
         with pytest.raises(StoreError, match=said):
             refused()
@@ -368,7 +369,7 @@ def test_a_store_of_another_version_is_said_to_be_one(tmp_path):
         Store(earlier, writing=False) as store,
         pytest.raises(EarlierSchemaError, match=r"earlier\.db is of an earlier version: chaodipi db upgrade"),
     ):
-        store.check_schema()
+        store.database.check_schema()
 
 
 async def test_whoever_saves_hears_of_every_error_and_the_writer_goes_on(tmp_path, monkeypatch):

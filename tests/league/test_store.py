@@ -26,8 +26,8 @@ from chaodipi.service.scheduler.standings import standings
 from chaodipi.service.scheduler.timing import decision_times, quantile
 from chaodipi.service.store import LeagueRow, Store, StoreError, TokenRow
 from chaodipi.service.store.rows import Rows, rows_of
-from chaodipi.service.store.store import Writer
 from chaodipi.service.store.tables import METADATA
+from chaodipi.service.store.writer import Writer
 
 from tests.league.stand_in import StandInHost, default_brain, high, shower
 
@@ -163,7 +163,7 @@ def test_tokens_are_kept_as_hashes_only(store):
     with pytest.raises(StoreError, match="exists already"):
         store.bots.add(row_of("zed", new_token()))
     assert [bot.name for bot in store.bots.all()] == ["zed"]
-    store.backup(store.path.with_name("b.db"))
+    store.database.backup(store.path.with_name("b.db"))
     assert token[9:].encode() not in store.path.with_name("b.db").read_bytes()
 
 
@@ -229,8 +229,10 @@ def test_a_file_that_is_no_store(tmp_path):
     with pytest.raises(StoreError, match="file is not a database"):
         Store(tmp_path / "x.db", writing=True)
     sqlite3.connect(tmp_path / "y.db").close()
-    with pytest.raises(StoreError, match="no such table"):
-        Store(tmp_path / "y.db", writing=False)
+    for writing in (True, False):
+        with pytest.raises(StoreError, match=r"y\.db has nothing of chaodipi in it: restore a backup, or remove it"):
+            Store(tmp_path / "y.db", writing=writing)
+    assert (tmp_path / "y.db").read_bytes() == b""
 
 
 async def test_writes_that_wait_share_a_commit(store, monkeypatch):

@@ -338,7 +338,7 @@ def _db_backup(
     from chaodipi.service.store import Store
 
     with Store(_store(out, config), writing=False) as store:
-        store.backup(to)
+        store.database.backup(to)
         print(f"{store.path} copied to {to}")
 
 

@@ -95,7 +95,7 @@ def expire_tokens(console: Console, path: Path, which: str, when: str) -> None:
 def list_bots(console: Console, path: Path, as_json: bool, all_tokens: bool) -> None:
     """List bots with their tokens: those that hold, or all."""
     with Store(path, writing=False) as store:
-        store.check_schema()
+        store.database.check_schema()
         bots = store.bots.all()
     now = time.time()
     if as_json:

@@ -29,7 +29,7 @@ from chaodipi.service.scheduler.timing import decision_times
 from chaodipi.service.store import LeagueRow, Store, StoreError
 from chaodipi.service.store.archive import Archive
 from chaodipi.service.store.rows import rows_of
-from chaodipi.service.store.store import Writer
+from chaodipi.service.store.writer import Writer
 from rich.console import Console
 
 __all__ = ["run_league", "show_standings"]
@@ -174,7 +174,7 @@ async def _play(
 def show_standings(console: Console, out: Path, name: str | None, as_json: bool) -> None:
     """Show the standings of league *name* (default: the only one), also while it is being played."""
     with Store(out / "chaodipi.db", writing=False) as store:
-        store.check_schema()
+        store.database.check_schema()
         names: Sequence[str] = store.league_names()
         if name is None:
             if len(names) != 1:

@@ -1,13 +1,12 @@
 """The bots of a store and their tokens. Each change is one short transaction, so it goes beside a league's writing."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from chaodipi.service.store.database import Database
 from chaodipi.service.store.errors import StoreError
 from chaodipi.service.store.tables import bots, tokens
 from sqlalchemy.dialects.sqlite import insert
@@ -52,18 +51,10 @@ class BotRow:
 
 
 class Bots:
-    """
-    The bots of the store at *path*; every method raises StoreError where the store cannot be read or written.
+    """The bots of a store; every method raises StoreError where the store cannot be read or written."""
 
-    Args:
-        reads: Engine whose transactions read.
-        writes: Engine whose transactions take the store's write lock at their beginning.
-    """
-
-    def __init__(self, path: Path, reads: sa.Engine, writes: sa.Engine) -> None:
-        self._path = path
-        self._reads = reads
-        self._writes = writes
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def add(self, token: TokenRow, owner: str = "") -> None:
         """
@@ -73,15 +64,15 @@ class Bots:
             StoreError: there is such a bot.
         """
         row = {"name": token.bot, "owner": owner, "created_at": _text(token.created_at)}
-        with self._begin(self._writes) as connection:
+        with self._database.writing() as connection:
             added = connection.execute(insert(bots).values(row).on_conflict_do_nothing().returning(bots.c.name)).all()
             if not added:
-                raise StoreError(f"bot {token.bot!r} exists already in {self._path}")
+                raise StoreError(f"bot {token.bot!r} exists already in {self._database.path}")
             connection.execute(insert(tokens).values(_values(token)))
 
     def all(self) -> list[BotRow]:
         """Every bot with every token it ever had, sorted by name."""
-        with self._begin(self._reads) as connection:
+        with self._database.reading() as connection:
             rows = connection.execute(sa.select(bots).order_by(bots.c.name)).all()
             given = _tokens(connection)
         return [
@@ -104,7 +95,7 @@ class Bots:
 
     def tokens(self) -> list[TokenRow]:
         """Every token, from the oldest to the newest."""
-        with self._begin(self._reads) as connection:
+        with self._database.reading() as connection:
             return _tokens(connection)
 
     def rotate(self, token: TokenRow, until: float) -> None:
@@ -116,7 +107,7 @@ class Bots:
         Raises:
             StoreError: there is no such bot.
         """
-        with self._begin(self._writes) as connection:
+        with self._database.writing() as connection:
             known = list(connection.execute(sa.select(bots.c.name).order_by(bots.c.name)).scalars())
             if token.bot not in known:
                 raise self._unknown("bot", token.bot, known)
@@ -153,12 +144,12 @@ class Bots:
         """Note when tokens were used last: id → Unix seconds; ids that are not here are left out."""
         if not uses:
             return
-        with self._begin(self._writes) as connection:
+        with self._database.writing() as connection:
             for key, at in uses.items():
                 connection.execute(sa.update(tokens).where(tokens.c.id == key).values(used_at=_text(at)))
 
     def _change(self, which: str, wanted: Any, values: Mapping[str, str | None]) -> list[TokenRow]:
-        with self._begin(self._writes) as connection:
+        with self._database.writing() as connection:
             found = _tokens(connection, tokens.c.bot == which) or _tokens(connection, tokens.c.id == which)
             if not found:
                 names = list(connection.execute(sa.select(bots.c.name).order_by(bots.c.name)).scalars())
@@ -168,16 +159,8 @@ class Bots:
                 connection.execute(sa.update(tokens).where(tokens.c.id == token.id).values(**values))
         return chosen
 
-    @contextmanager
-    def _begin(self, engine: sa.Engine) -> Iterator[sa.Connection]:
-        try:
-            with engine.begin() as connection:
-                yield connection
-        except sa.exc.DatabaseError as error:
-            raise StoreError(f"store {self._path}: {error.orig}") from error
-
     def _unknown(self, what: str, name: str, known: Sequence[str]) -> StoreError:
-        return StoreError(f"no {what} {name!r} in {self._path}; bots there: {', '.join(known) or 'none'}")
+        return StoreError(f"no {what} {name!r} in {self._database.path}; bots there: {', '.join(known) or 'none'}")
 
 
 def _tokens(connection: sa.Connection, *where: Any) -> list[TokenRow]:
