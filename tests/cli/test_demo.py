@@ -183,7 +183,9 @@ def check_demo(demo: Demo, out: Path) -> None:
     checked = subprocess.run(
         [*COMMAND, "replay", "verify", out / "records"], capture_output=True, text=True, check=False
     )
-    assert checked.stdout == "60 records, 60 match, 0 do not (with the league's seed)\n"
+    assert checked.stdout == (
+        "60 records, 60 match, 0 do not (with the league's seed)\npairs and standings are those of the records\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,8 @@ async def test_true_results_match_and_the_owner_of_a_nonce_has_it_confirmed(leag
     good, said = check(folder, results, capsys, kept)
     assert good
     assert said == (
-        "12 records, 12 match, 0 do not (with the league's seed)\ncommitment and nonce are those of shower\n"
+        "12 records, 12 match, 0 do not (with the league's seed)\npairs and standings are those of the records\n"
+        "commitment and nonce are those of shower\n"
     )
 
 
@@ -215,7 +216,7 @@ async def test_while_pairs_are_missing_neither_seed_nor_nonces_are_shown_and_rec
     assert (told["seed"], told["nonces"]) == (None, None)
     good, said = check(folder, results | {"seed": None, "nonces": None}, capsys)
     assert good
-    assert said == "12 records, 12 match, 0 do not (without the league's seed)\n"
+    assert said.startswith("12 records, 12 match, 0 do not (without the league's seed)\n")
     with pytest.raises(UsageError, match="or their seed is not revealed yet"):
         check(folder, results | {"seed": None, "nonces": None}, capsys, kept)
 

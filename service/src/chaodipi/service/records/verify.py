@@ -17,12 +17,14 @@ from chaodipi.engine.referee import Referee
 from chaodipi.engine.ruleset import Ruleset, ruleset_of
 from chaodipi.service.boards.board import Board, setup_from_seed
 from chaodipi.service.boards.shuffle import board_commitment
+from chaodipi.service.records.form import form_faults
 from chaodipi.service.records.record import (
     FIRST_CHAIN,
     SCHEMA,
     action_from_json,
     level_from_text,
     next_chain,
+    record_name,
     settlement_to_json,
 )
 from chaodipi.service.records.revealed import Revealed
@@ -43,7 +45,7 @@ class Mismatch:
     One thing that does not match.
 
     Attributes:
-        kind: chain, order, card, play, score, faults, seed, board, or ruleset.
+        kind: chain, form, order, card, play, score, faults, seed, board, or ruleset.
         line: Line of the file, from 1.
     """
 
@@ -151,9 +153,11 @@ def verify(path: Path, league: Mapping[str, Any] | Revealed | None = None) -> li
     revealed = Revealed.of(league) if isinstance(league, Mapping) else league
     record = Record.read(path)
     found = [record.chain_fault] if record.chain_fault else []
+    if record.header.get("table") and record_name(str(record.header["table"])) != path.name:
+        found.append(Mismatch("form", 1, f"table {record.header['table']} in a file {path.name}"))
     try:
         found += _verify(record, revealed)
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise RecordError(f"{path}: a field is missing or of the wrong type: {error!r}") from error
     return found
 
@@ -169,6 +173,8 @@ def _verify(record: Record, league: Revealed | None) -> Iterator[Mismatch]:
         yield Mismatch("ruleset", 1, f"the values have the digest {ruleset.digest}")
     if league is not None and (fault := league.ruleset_fault(ruleset)):
         yield Mismatch("ruleset", 1, fault)
+    for line, text in form_faults(record.header, record.numbered, record.result, ruleset, board):
+        yield Mismatch("form", line or record.last_line, text)
     yield from _check_seeds(record, board, league)
     yield from _check_play(record, board)
 
@@ -288,6 +294,8 @@ def _check_play(record: Record, board: Board) -> Iterator[Mismatch]:
     end = None if deal is None else deal.view.end
     if (result["how"] == "forfeit") != (result["forfeiting_seat"] is not None):
         yield Mismatch("score", last, f"{result['how']}, with seat {result['forfeiting_seat']} as the forfeiting one")
+    if result["how"] not in _SETTLED and (result["score"], result["settlement"]) != (0, None):
+        yield Mismatch("score", last, f"{result['how']}, with a score or a settlement")
     uncounted = deal is not None and deal.redeals_spent and end is not None
     if (result["how"] == "no_declaration") != uncounted:
         yield Mismatch("score", last, f"nobody declared at all: {uncounted}, the result says {result['how']}")
@@ -308,6 +316,6 @@ def _check_play(record: Record, board: Board) -> Iterator[Mismatch]:
     if result["score"] not in (end.score, settlement.score):
         yield Mismatch("score", last, f"score {result['score']}; played again: {settlement.score}")
     said = result["settlement"] or {}
-    for key, value in again.items():
-        if said.get(key) != value:
-            yield Mismatch("score", last, f"settlement.{key} {said.get(key)!r}; settled again: {value!r}")
+    for key in sorted(again.keys() | said.keys()):
+        if said.get(key) != again.get(key):
+            yield Mismatch("score", last, f"settlement.{key} {said.get(key)!r}; settled again: {again.get(key)!r}")

@@ -270,16 +270,6 @@ def results_json(
         "nonces": [nonce.hex() for nonce in plan.secrets.nonces] if complete else None,
         "rank_by": rank_by,
         "standings": [line.as_json() for line in lines],
-        "pairs": [
-            {
-                "number": outcome.number,
-                "entries": [outcome.first, outcome.second],
-                "margins": [[m.points, m.steps, m.win] for m in outcome.margins],
-                "faults": {name: dict(sorted(kinds.items())) for name, kinds in outcome.faults.items()},
-                "forfeits": dict(sorted(outcome.forfeits.items())),
-                "decisions": outcome.decisions,
-            }
-            for outcome in outcomes
-        ],
+        "pairs": [outcome.as_json() for outcome in outcomes],
         "timing": {entry: times.as_json() for entry, times in sorted(decision_times(outcomes).items())},
     }

@@ -15,13 +15,13 @@ climbs; the other side has the negative. Jump, forfeit: the offender, the side t
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
-from chaodipi.engine.cards import Side
+from chaodipi.engine.cards import Rank, Seat, Side
 from chaodipi.engine.ruleset import Ruleset
 from chaodipi.engine.scoring import stage_score
-from chaodipi.service.match.table import TableResult
 
-__all__ = ["SCALES", "Margin", "margin"]
+__all__ = ["SCALES", "Ended", "Margin", "Settled", "margin"]
 
 SCALES = ("points", "steps", "win")
 
@@ -38,7 +38,35 @@ class Margin:
         return Margin(-self.points, -self.steps, -self.win)
 
 
-def margin(ruleset: Ruleset, result: TableResult, side: Side) -> Margin:
+class Settled(Protocol):
+    """What margins depend on of a settlement: the catchers' score, both sides' steps, who is on stage then."""
+
+    @property
+    def score(self) -> int: ...
+    @property
+    def steps(self) -> tuple[int, int]: ...
+    @property
+    def stage(self) -> Side: ...
+
+
+class Ended(Protocol):
+    """What margins depend on of a table that is over; see :class:`TableResult`."""
+
+    @property
+    def table_id(self) -> str: ...
+    @property
+    def how(self) -> str: ...
+    @property
+    def dealer(self) -> Seat | None: ...
+    @property
+    def settlement(self) -> Settled | None: ...
+    @property
+    def levels(self) -> tuple[Rank | None, Rank | None]: ...
+    @property
+    def forfeiting_side(self) -> Side | None: ...
+
+
+def margin(ruleset: Ruleset, result: Ended, side: Side) -> Margin:
     """
     The margin of *side*.
 

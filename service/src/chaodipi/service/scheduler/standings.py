@@ -6,7 +6,7 @@ D ± t(0.975, n−1)·SE. rho is the correlation of the two tables: var(d) = σ�
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -41,6 +41,25 @@ class PairOutcome:
     forfeits: Counter[str] = field(default_factory=Counter)
     decisions: int = 0
     times: dict[str, Times] = field(default_factory=dict, compare=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``results.json``, without times."""
+        return {
+            "number": self.number,
+            "entries": [self.first, self.second],
+            "margins": [[m.points, m.steps, m.win] for m in self.margins],
+            "faults": {name: dict(sorted(kinds.items())) for name, kinds in self.faults.items()},
+            "forfeits": dict(sorted(self.forfeits.items())),
+            "decisions": self.decisions,
+        }
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> "PairOutcome":
+        """The inverse; KeyError, TypeError or ValueError for anything else."""
+        (first, second), (one, two) = said["entries"], said["margins"]
+        faults = {name: Counter(kinds) for name, kinds in said["faults"].items()}
+        forfeits = Counter(said["forfeits"])
+        return cls(said["number"], first, second, (Margin(*one), Margin(*two)), faults, forfeits, said["decisions"])
 
 
 @dataclass(frozen=True, slots=True)
