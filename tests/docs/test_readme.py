@@ -60,7 +60,7 @@ def test_the_league_file_of_its_page_loads_and_names_every_key(tmp_path: Path) -
         'name = "x"\nruleset = "ming_chao"\nbots = [{name = "a", remote = true}, {name = "b", remote = true}]'
     )
     least = load_league(path)
-    for key in ("boards", "rank_by", "shared_boards", "mode", "tables_in_flight", "restarts"):
+    for key in ("boards", "rank_by", "shared_boards", "mode", "tables_in_flight", "restarts", "same_owner"):
         assert getattr(league, key) == getattr(least, key), key
 
 

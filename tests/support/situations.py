@@ -34,6 +34,7 @@ SITUATIONS = {
     "b": "A bot has a version of the SDK that the host does not speak with any more.",
     "c": "A bot needs a start budget for its first decision, and must not have it for later ones.",
     "d": "A bot is stopped in a debugger, at a table without clocks.",
+    "e": "Two entries of one owner meet at a table.",
     "f": "Somebody reconnects to a seat with a wrong or stolen token.",
     "g": "Three of four bots arrive.",
 }

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 from chaodipi.service.boards.board import Secrets
@@ -22,6 +22,7 @@ from chaodipi.service.launch import Launcher
 from chaodipi.service.logs import logs_in
 from chaodipi.service.scheduler.league import MissingPair, PlayedPair, SaveFailedError, results_json, settle_records
 from chaodipi.service.scheduler.league_file import LeagueFile, load_league
+from chaodipi.service.scheduler.owners import same_owners
 from chaodipi.service.scheduler.plan_json import plan_to_json
 from chaodipi.service.scheduler.schedule import Plan
 from chaodipi.service.scheduler.standings import PairOutcome, standings
@@ -45,10 +46,11 @@ def run_league(console: Console, path: Path, out: Path, config: ServerConfig) ->
     league = load_league(path)
     folder = out / league.name
     with Store(out / "chaodipi.db", writing=True) as store:
-        known = {bot.name for bot in store.bots.all()}
+        known = {bot.name: bot.owner for bot in store.bots.all()}
         for bot in league.bots:
             if bot.command is None and bot.name not in known:
                 raise UsageError(f"bot {bot.name!r} is remote and has no token: chaodipi bot add {bot.name}")
+        _check_owners(console, league, known)
         row = store.begin_league(
             LeagueRow(
                 name=league.name,
@@ -100,6 +102,16 @@ def _settle(plan: Plan, records: Path, outcomes: Sequence[PairOutcome]) -> None:
     except OSError as error:
         text = f"records cannot be moved to {records}: {error.strerror}; the same command moves them when they can be"
         raise UsageError(text) from error
+
+
+def _check_owners(console: Console, league: LeagueFile, stored: Mapping[str, str]) -> None:
+    """Say which entries have one owner, or refuse them, as the file says."""
+    owners = {bot.name: bot.owner or stored.get(bot.name, "") for bot in league.bots}
+    found = same_owners(league.entries, owners)
+    if found and league.same_owner == "refuse":
+        raise UsageError(f"same_owner = refuse: {'; '.join(map(str, found))}")
+    for each in found:
+        console.print(f"note: {each}, and meet at {league.boards} boards", soft_wrap=True, markup=False)
 
 
 def _plan(league: LeagueFile, secrets: Secrets) -> Plan:

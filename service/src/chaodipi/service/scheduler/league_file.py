@@ -11,6 +11,7 @@
     shared_boards = false
     tables_in_flight = 16
     mode = "prevent"          # or "penalise": a referee books breaches by the ruleset's table
+    same_owner = "report"     # or "refuse": two entries of one owner, who meet in a round robin
     restarts = 10             # of a launched bot that ends; then its seats are played by default actions
 
     [labels]                  # optional: what readers of matches and leagues may look for
@@ -28,6 +29,7 @@
     [[bots]]
     name = "alpha"
     command = ["python", "alpha.py"]   # or: baseline = "greedy"; or: remote = true, it connects by itself
+    owner = "Ada"                      # optional; of a remote bot the one that `bot add` was told
     nonce = "..."                      # optional: its owner's share in the seeds, 64 hex digits or a text of 32 bytes
 
     [[teams]]                 # optional; without teams every bot is an entry in both seats
@@ -51,17 +53,18 @@ from chaodipi.service.launch import BASELINES, RESTARTS, Limits, baseline_comman
 from chaodipi.service.match.clock import TimeControl
 from chaodipi.service.rulefile import find_ruleset
 from chaodipi.service.scheduler.margins import SCALES
+from chaodipi.service.scheduler.owners import SAME_OWNER
 from chaodipi.service.scheduler.schedule import Entry
 
 __all__ = ["BotLine", "LeagueFile", "check_name", "load_league"]
 
 _TOP: dict[str, type] = {
     "name": str, "ruleset": str, "boards": int, "rank_by": str, "seed": str, "shared_boards": bool,
-    "tables_in_flight": int, "mode": str, "restarts": int, "overrides": dict, "time": dict, "limits": dict,
-    "labels": dict, "bots": list, "teams": list,
+    "tables_in_flight": int, "mode": str, "same_owner": str, "restarts": int,
+    "overrides": dict, "time": dict, "limits": dict, "labels": dict, "bots": list, "teams": list,
 }  # fmt: skip
 _LIMITS: dict[str, type] = dict.fromkeys((field.name for field in fields(Limits)), int)
-_BOT: dict[str, type] = {"name": str, "command": list, "baseline": str, "remote": bool, "nonce": str}
+_BOT: dict[str, type] = {"name": str, "command": list, "baseline": str, "remote": bool, "owner": str, "nonce": str}
 _WAYS = ("command", "baseline", "remote")
 """How a bot comes to play; exactly one of them."""
 _TEAM: dict[str, type] = {"name": str, "bots": list}
@@ -72,11 +75,12 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+]{0,31}")
 
 @dataclass(frozen=True, slots=True)
 class BotLine:
-    """A bot of the league; ``command`` is None if it connects by itself."""
+    """A bot of the league; ``command`` is None if it connects by itself, ``owner`` "" if the file names none."""
 
     name: str
     command: tuple[str, ...] | None
     nonce: bytes
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,7 @@ class LeagueFile:
     limits: Limits
     bots: tuple[BotLine, ...]
     entries: tuple[Entry, ...]
+    same_owner: str = "report"
     labels: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -156,6 +161,9 @@ def load_league(path: Path) -> LeagueFile:
         raise file.error(f"rank_by = {values['rank_by']!r}: one of {', '.join(SCALES)}", "rank_by")
     if values.get("mode", "prevent") not in MODES:
         raise file.error(f"mode = {values['mode']!r}: one of {', '.join(MODES)}", "mode")
+    if values.get("same_owner", "report") not in SAME_OWNER:
+        known = ", ".join(SAME_OWNER)
+        raise file.error(f"same_owner = {values['same_owner']!r}: one of {known}", "same_owner")
     bots = _bots(file, values["bots"])
     ruleset = _ruleset(file, values)
     return LeagueFile(
@@ -172,6 +180,7 @@ def load_league(path: Path) -> LeagueFile:
         limits=_limits(file, values.get("limits", {})),
         bots=bots,
         entries=_entries(file, values, bots),
+        same_owner=values.get("same_owner", "report"),
         labels=_labels(file, values.get("labels", {})),
     )
 
@@ -248,7 +257,7 @@ def _bots(file: TomlFile, lines: list[Any]) -> tuple[BotLine, ...]:
         nonce = _bytes(taken.get("nonce", ""))
         if len(nonce) > MAX_NONCE_BYTES:
             raise file.error(f"nonce has {len(nonce)} bytes, at most {MAX_NONCE_BYTES}", "nonce", "bots", nth)
-        bots.append(BotLine(name, command, nonce))
+        bots.append(BotLine(name, command, nonce, taken.get("owner", "")))
     return tuple(bots)
 
 
