@@ -252,6 +252,32 @@ def test_a_seat_that_stays_away_times_out_when_grace_and_clock_are_up() -> None:
     assert machine.deal.to_act == seat.next
 
 
+@pytest.mark.parametrize("absent", ["seat_away", "seat_absent", "seat_lost"])
+def test_a_bot_that_was_away_before_it_was_ready_is_timed_as_any_other(absent: str) -> None:
+    machine = TableMachine(spec(replace(PLAIN, grace_ms=4_000)), 0)
+    for seat in SEATS:
+        getattr(machine, absent)(seat, 5)
+        machine.receive_ready(seat, 10)
+    _, decision = to_phase(machine, machine.outbox(), Phase.LEAD)
+    assert decision.time_left_ms == 1_000
+
+
+@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize("away_at", [None, 0, 700])
+def test_a_timer_that_fires_late_costs_the_seat_nothing(name: str, away_at: int | None) -> None:
+    books = []
+    for late in (0, 5_000):
+        clock = SeatClock(replace(MODES[name], grace_ms=2_000))
+        clock.start(0, 1_000)
+        if away_at is not None:
+            clock.away(away_at)
+        assert clock.deadline_ms is not None
+        charged = clock.stop(clock.deadline_ms + late)
+        clock.start(1_000_000, 1_000)
+        books.append((charged, clock.bank_ms, clock.periods, clock.deadline_ms))
+    assert books[0] == books[1]
+
+
 def presence(messages: list[Message]) -> list[tuple[Seat, Seat, bool]]:
     """Who was told what of whom."""
     return [

@@ -180,6 +180,9 @@ class SeatClock:
     def stop(self, now: int) -> int:
         """The decision is closed at *now*: what it is charged, the bank and byo-yomi booked."""
         running = self._open()
+        # A timer that fires late is the host's doing: nothing after the deadline is charged.
+        if self.deadline_ms is not None:
+            now = min(now, self.deadline_ms)
         charged = self.charged(now)
         self._spend_grace(now)
         if not self.control.untimed:

@@ -114,6 +114,7 @@ class TableMachine:
         state.immediate = immediate
         state.lost = False
         state.here = True
+        state.clock.back(now)
         if not self._started and all(s.ready for s in self._seats.values()):
             self._start(now)
 
