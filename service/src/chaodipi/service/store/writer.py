@@ -44,7 +44,12 @@ class Writer:
             await self._task
 
     async def save(self, rows: Rows) -> None:
-        """Write *rows*, all or none; StoreError if the store cannot."""
+        """
+        Write *rows*, all or none; the same rows again are no change.
+
+        Raises:
+            StoreError: the store cannot, or has another result of one of their tables, which stays.
+        """
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((rows, done))
         self._wake.set()
@@ -65,21 +70,30 @@ class Writer:
             tuple(row for some, _ in group for row in some.summaries),
         )
         error: StoreError | None = None
+        conflicts: set[str] = set()
         began = time.monotonic()
         try:
-            for table_id in await asyncio.to_thread(self._store.save, rows):
-                log.error("result_conflict", table=table_id, kept="first")
-        except StoreError as failure:
-            error = failure
-        except Exception as failure:
+            conflicts.update(await asyncio.to_thread(self._store.save, rows))
+        except StoreError as problem:
+            error = problem
+        except Exception as problem:
             # Ours: whoever waits must hear of it, or the league would wait for ever.
             log.exception("write_failed")
-            error = StoreError(f"store {self._store.path}: an internal error, {type(failure).__name__}")
+            error = StoreError(f"store {self._store.path}: an internal error, {type(problem).__name__}")
         self._took(time.monotonic() - began)
-        for _, done in group:
+        for some, done in group:
+            failure = error or self._conflict(some, conflicts)
             if done.done():
                 continue
-            if error is None:
+            if failure is None:
                 done.set_result(None)
             else:
-                done.set_exception(error)
+                done.set_exception(failure)
+
+    def _conflict(self, rows: Rows, conflicts: set[str]) -> StoreError | None:
+        """Why *rows* do not count, if another result of one of their tables was there before."""
+        of_them = sorted(row["table_id"] for row in rows.results if row["table_id"] in conflicts)
+        if not of_them:
+            return None
+        log.error("result_conflict", tables=of_them, kept="first")
+        return StoreError(f"store {self._store.path} has another result of {of_them[0]}, which stays")
