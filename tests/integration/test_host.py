@@ -426,6 +426,33 @@ async def test_a_cursor_brings_only_the_events_that_were_missed() -> None:
         assert result.faults == {}
 
 
+@pytest.mark.parametrize("token", [True, False], ids=["resume token", "cursor only"])
+async def test_nothing_is_doubled_where_the_host_has_not_noticed_that_a_stream_is_lost(token: bool) -> None:
+    async with hosting() as (host, port), seated(port, NAMES[:3]):
+        first = Client(port, "dog")
+        first.silent = True
+        task = asyncio.create_task(first.run())
+        await host.wait_for_bots(NAMES, 10)
+        playing = asyncio.create_task(host.play_table(table()))
+        await asyncio.wait_for(first.asked.wait(), 10)
+        if not token:
+            assert first.welcome is not None
+            first.welcome.resume_token = ""
+        async with seated(port, ("dog",), before=first) as again:
+            if token:
+                with pytest.raises(grpc.aio.AioRpcError, match="SESSION_REPLACED"):
+                    await asyncio.wait_for(task, 10)
+            else:
+                async with asyncio.timeout(10):
+                    while host.online()["dog"] < 2:
+                        await asyncio.sleep(0.01)
+            await first.close()
+            result = await asyncio.wait_for(playing, 30)
+            assert again["dog"].firsts == [first.seqs[1] + 1]
+        await asyncio.gather(task, return_exceptions=True)
+        assert result.faults == {}
+
+
 @pytest.mark.situation("g")
 async def test_a_busy_bot_is_waited_for_even_if_another_one_never_comes() -> None:
     """Who is playing elsewhere is here: that somebody is missing is not his fault."""

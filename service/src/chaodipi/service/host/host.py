@@ -182,7 +182,8 @@ class Host:
 
     def open_session(self, caller: Principal, greeting: Greeting, encode: Encode) -> Session:
         """
-        A new session of the bot of *caller*; an older one of the same instance ends with SESSION_REPLACED.
+        A new session of the bot of *caller*; an older one that it resumes or of the same instance ends with
+        SESSION_REPLACED.
 
         What is queued in it is as *encode* makes it.
 
@@ -193,7 +194,7 @@ class Host:
             raise SessionRefused(14, "SERVER_DRAINING", "the host is about to stop")
         bot = caller.name
         sessions = self._sessions.setdefault(bot, [])
-        for old in [s for s in sessions if s.instance == greeting.instance]:
+        for old in [s for s in sessions if s.instance == greeting.instance or s.resume_token == greeting.resume_token]:
             old.close(SessionRefused(10, "SESSION_REPLACED", "a newer session of this instance took over"))
             self.close_session(old)
         if sum(session.token_id == caller.token_id for session in sessions) >= self._quotas.sessions:
@@ -210,10 +211,9 @@ class Host:
 
     def resume(self, session: Session) -> None:
         """Give *session* the seats that its bot names by its cursors; call before anything is received."""
-        cursors = {cursor.seat_token: cursor.last_seq for cursor in session.greeting.cursors}
-        if cursors:
+        if session.cursors:
             for link in self._orphans(session.bot):
-                last_seq = cursors.get(link.token)
+                last_seq = session.cursors.pop(link.token, None)
                 if last_seq is not None:
                     session.wanted = session.max_tables = max(session.max_tables, len(session.channels) + 1)
                     link.runner.attach(link, session, last_seq)
@@ -299,7 +299,8 @@ class Host:
             for link in self._orphans(session.bot):
                 if not session.free:
                     return
-                link.runner.attach(link, session)
+                # Its cursor may name a seat that another stream of the bot still held when it came.
+                link.runner.attach(link, session, session.cursors.pop(link.token, 0))
 
     def _notify(self) -> None:
         """Wake all that wait for bots or free seats; many calls in one pass are one."""

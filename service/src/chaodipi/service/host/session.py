@@ -62,6 +62,7 @@ class Greeting:
     language: str = ""
     legal: bool = False
     immediate: bool = False
+    resume_token: str = ""
     cursors: tuple[Cursor, ...] = ()
     ruleset_digests: dict[str, str] = field(default_factory=dict)
 
@@ -157,6 +158,7 @@ class Session:
         wanted: Seats that the bot would take at the same time, 0 until it says so.
         max_tables: Of those, the seats that it may have by its token's quota.
         channels: Seats held, by channel.
+        cursors: Seat token → last event that the bot holds, of seats that it has not got back yet.
         pinged: Nonce of the last ping, None once it is answered.
         pinged_at: When the first of those that are not answered was sent, on the loop's clock.
         refusal: Why the session was closed; None if it is open or ended in order.
@@ -175,6 +177,7 @@ class Session:
         self.wanted = 0
         self.max_tables = 0
         self.channels: dict[int, SeatLink] = {}
+        self.cursors = {cursor.seat_token: cursor.last_seq for cursor in greeting.cursors}
         self.pinged: int | None = None
         self.pinged_at = 0.0
         self.closed = False

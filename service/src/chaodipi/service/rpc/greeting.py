@@ -53,6 +53,7 @@ def greeting_of(hello: session_pb2.Hello) -> Greeting:
         language=hello.language,
         legal=hello.legal_mode == session_pb2.LEGAL_MODE_FACTORED,
         immediate=hello.event_mode == session_pb2.EVENT_MODE_IMMEDIATE,
+        resume_token=hello.resume_token,
         cursors=tuple(Cursor(cursor.seat_token, cursor.last_seq) for cursor in hello.cursors),
         ruleset_digests=dict(hello.ruleset_digests),
     )
