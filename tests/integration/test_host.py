@@ -426,6 +426,44 @@ async def test_a_cursor_brings_only_the_events_that_were_missed() -> None:
         assert result.faults == {}
 
 
+@pytest.mark.parametrize("decisions", [1, 8, 20])
+async def test_a_bot_that_trusts_nothing_it_was_told_gets_a_snapshot_in_its_place(decisions: int) -> None:
+    """It makes the same view as all events did, is followed by the next event, and the decision is asked again."""
+    async with hosting() as (host, port), seated(port, NAMES[:3]), asyncio.timeout(60):
+        dog = Client(port, "dog")
+
+        def quiet_from_then_on(request: Any) -> None:
+            dog.silent = request.decision_id + 1 >= decisions
+
+        dog.silent, dog.answer = decisions == 1, quiet_from_then_on
+        task = asyncio.create_task(dog.run())
+        await host.wait_for_bots(NAMES, 10)
+        playing = asyncio.create_task(host.play_table(table()))
+        while not dog._unanswered:
+            await asyncio.sleep(0.01)
+        asked = dog._unanswered.pop()
+        (seat, before), seq = dog.seats[1], dog.seqs[1]
+        await dog.resync(1, 0)
+        while not dog._unanswered:
+            await asyncio.sleep(0.01)
+        [snapshot] = dog.snapshots
+        # Presence and faults are numbered too and may have come meanwhile.
+        assert snapshot.seq >= seq
+        assert dog.seats[1] == (seat, before)
+        again = dog._unanswered[0]
+        assert not again.events
+        assert again.decision.decision_id == asked.decision.decision_id
+        dog.answer = None
+        await dog.go_on()
+        result = await playing
+        assert (result.how, result.faults) == ("played", {})
+        while not dog.ended:
+            await asyncio.sleep(0.01)
+        assert dog.seats[1][1].end is not None
+        await dog.close()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 @pytest.mark.parametrize("token", [True, False], ids=["resume token", "cursor only"])
 async def test_nothing_is_doubled_where_the_host_has_not_noticed_that_a_stream_is_lost(token: bool) -> None:
     async with hosting() as (host, port), seated(port, NAMES[:3]):

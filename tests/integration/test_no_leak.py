@@ -229,7 +229,8 @@ async def told(world: World, watcher: Seat, count: int) -> Told:
                 # Whoever moved last first: what its move led to is queued for the others by then.
                 for wire in (seats[move.seat], *seats):
                     await wire.caught_up()
-                await seats[watcher].send(resync=session_pb2.Resync(channel=1, last_seq=0))
+                for last_seq in (0, 1):  # a snapshot, and every event
+                    await seats[watcher].send(resync=session_pb2.Resync(channel=1, last_seq=last_seq))
                 await seats[watcher].caught_up()
                 everything = Told(tuple(seats[watcher].messages), log_lines(log), metric_lines(host))
                 await host.stop(0)
@@ -356,6 +357,19 @@ def leak_in_error(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(machine.TableMachine, "_refuse", leaky)
 
 
+def leak_in_snapshot(patch: pytest.MonkeyPatch) -> None:
+    """The score in a snapshot tells how many hearts the next seat has."""
+    real = machine.TableMachine.seat_back
+
+    def leaky(self: Any, seat: Seat, *rest: Any, **more: Any) -> None:
+        real(self, seat, *rest, **more)
+        for message in self._feed._out:
+            if getattr(message, "snapshot", None) is not None:
+                message.snapshot.score += next_hand(self, seat).count("H")
+
+    patch.setattr(machine.TableMachine, "seat_back", leaky)
+
+
 def leak_in_log(patch: pytest.MonkeyPatch) -> None:
     """A debug line tells every action, burials too."""
     real = runner.TableRunner.receive_answer
@@ -398,6 +412,7 @@ def leak_by_counting(patch: pytest.MonkeyPatch) -> None:
         (leak_in_event, "messages"),
         (leak_in_legal_actions, "messages"),
         (leak_in_error, "messages"),
+        (leak_in_snapshot, "messages"),
         (leak_in_log, "log"),
         (leak_in_metric, "metrics"),
         (leak_by_counting, "metrics"),

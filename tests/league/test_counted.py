@@ -12,7 +12,7 @@ from chaodipi.service.metrics import Metrics
 from chaodipi.service.scheduler.league import SaveFailedError
 from chaodipi.service.store import Store
 from chaodipi.service.store.rows import Rows
-from chaodipi.service.store.store import Writer
+from chaodipi.service.store.writer import Writer
 
 from tests.league.test_host_faults import FaultyHost, plan, second_table
 

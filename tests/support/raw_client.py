@@ -11,7 +11,7 @@ from chaodipi.engine.cards import Seat, deck
 from chaodipi.engine.ruleset import Ruleset, resolve
 from chaodipi.engine.setup import Setup
 from chaodipi.engine.view import View
-from chaodipi.sdk.wire import event_from_wire, seat_from_wire
+from chaodipi.sdk.wire import event_from_wire, seat_from_wire, view_from_snapshot
 from chaodipi.service.host.host import Host
 from chaodipi.service.host.identity import hash_token
 from chaodipi.service.match.table import TableSpec, TimeControl
@@ -82,6 +82,7 @@ class Client:
         self.warnings: asyncio.Queue[cards_pb2.Problem] = asyncio.Queue()
         self._hello = session_pb2.Hello(sdk="raw", instance=instance, legal_mode=session_pb2.LEGAL_MODE_FACTORED)
         self.firsts: list[int] = []
+        self.snapshots: list[seat_pb2.SeatView] = []
         self._before = before
         if before is not None:
             self._hello.resume_token = before.welcome.resume_token if before.welcome else ""
@@ -132,6 +133,9 @@ class Client:
     async def send_nonce(self, entry: str, nonce: bytes) -> None:
         await self._send(entry_nonce=session_pb2.EntryNonce(entry=entry, nonce=nonce))
 
+    async def resync(self, channel: int, last_seq: int) -> None:
+        await self._send(resync=session_pb2.Resync(channel=channel, last_seq=last_seq))
+
     async def leave(self, channel: int) -> None:
         await self._send(leave_match=session_pb2.LeaveMatch(channel=channel))
 
@@ -173,6 +177,10 @@ class Client:
         channel = update.channel
         if update.events and not self.firsts:
             self.firsts.append(update.events[0].seq)
+        if update.HasField("snapshot"):
+            self.snapshots.append(update.snapshot)
+            self.seats[channel] = (self.seats[channel][0], view_from_snapshot(update.snapshot, self.rules))
+            self.seqs[channel] = update.snapshot.seq
         for event in update.events:
             assert event.seq == self.seqs[channel] + 1
             self.seqs[channel] = event.seq

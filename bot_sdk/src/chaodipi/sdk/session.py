@@ -80,7 +80,7 @@ class _Channel:
     charged_ms: int = 0
     """What the last answer was charged."""
     lost: bool = False
-    """Events are missing and a snapshot was asked for."""
+    """Events are missing and were asked for again."""
 
     def __post_init__(self) -> None:
         self.view = View(self.ruleset, self.seat)
@@ -423,7 +423,7 @@ class Session:
         if message.seq != channel.seq + 1:
             self._resync(channel)
             return False
-        channel.seq = message.seq
+        channel.seq, channel.lost = message.seq, False
         event = wire.event_from_wire(message, channel.view)
         if event is None:
             return True

@@ -151,7 +151,7 @@ class ClientMessage(_message.Message):
 
     @_builtins.property
     def resync(self) -> Global___Resync:
-        """Asks for a snapshot; present for this kind only."""
+        """Asks for events again or for a snapshot; present for this kind only."""
 
     @_builtins.property
     def ping(self) -> Global___Ping:
@@ -506,7 +506,7 @@ Global___Answer: _TypeAlias = Answer  # noqa: Y015
 
 @_typing.final
 class Resync(_message.Message):
-    """Asks for a snapshot, because the client has lost track."""
+    """Asks for the events after last_seq again, or for a snapshot, because the client has lost track."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -515,7 +515,9 @@ class Resync(_message.Message):
     channel: _builtins.int
     """The seat's channel. Always set."""
     last_seq: _builtins.int
-    """Sequence number of the last event that the client trusts; 0: none."""
+    """Sequence number of the last event that the client trusts: the events after it come again. 0: none, so a snapshot of
+    the deal comes in their place.
+    """
     def __init__(
         self,
         *,

@@ -17,6 +17,7 @@ from chaodipi.sdk.wire import (
     position_to_wire,
     seat_to_wire,
     side_to_wire,
+    snapshot_from_view,
 )
 from chaodipi.service.host.session import (
     Assigned,
@@ -97,6 +98,9 @@ def outgoing_to_wire(message: Outgoing) -> session_pb2.ServerMessage:
 
 def _update(carrier: SeatMessage, update: Update) -> session_pb2.SeatUpdate:
     out = session_pb2.SeatUpdate(channel=carrier.channel, closed_decision_id=update.closed)
+    if (view := update.snapshot) is not None:
+        commitment = carrier.spec.board_commitment
+        out.snapshot.CopyFrom(snapshot_from_view(view, update.seq, deal=1, board_commitment=commitment))
     for numbered in update.events:
         event = _event(numbered, carrier.spec)
         if event is not None:

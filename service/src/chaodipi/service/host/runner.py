@@ -151,8 +151,8 @@ class TableRunner:
             self._guard(lambda m: m.receive_answer(link.seat, decision, chosen, now_ms()))
 
     def receive_resync(self, link: SeatLink, last_seq: int) -> None:
-        """The bot wants all events after *last_seq* again."""
-        self._guard(lambda m: m.seat_back(link.seat, now_ms(), last_seq))
+        """The bot wants all events after *last_seq* again; where it trusts none, a snapshot."""
+        self._guard(lambda m: m.seat_back(link.seat, now_ms(), last_seq, snapshot=not last_seq))
 
     def stop(self, note: str) -> None:
         """End the table without a score."""

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from chaodipi.engine.cards import SEATS, Seat
 from chaodipi.engine.events import DealEnded, DealStarted, Event, TrickEnded, WindowClosed, visible
+from chaodipi.engine.ruleset import Ruleset
+from chaodipi.engine.view import View
 from chaodipi.service.match.messages import (
     Decision,
     FaultRecorded,
@@ -116,3 +118,13 @@ class Feed:
         state.sent = len(state.history)
         if not state.lost:
             self._out.append(Update(seat, events, decision))
+
+    def flush_snapshot(self, seat: Seat, ruleset: Ruleset, decision: Decision | None = None) -> None:
+        """Send *seat* all that it may know of the deal at once, in the place of its events, and *decision*."""
+        state = self._seats[seat]
+        events = [each.event for each in state.history if not isinstance(each.event, FaultRecorded | PresenceChanged)]
+        begins = max((at for at, event in enumerate(events) if isinstance(event, DealStarted)), default=0)
+        state.sent = len(state.history)
+        self._out.append(
+            Update(seat, (), decision, snapshot=View(ruleset, seat, events[begins:]), seq=len(state.history))
+        )

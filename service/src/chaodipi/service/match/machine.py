@@ -193,10 +193,10 @@ class TableMachine:
             self._act_for(self._open, self._deal.default_action(seat), now, "disconnected")
         self._presence_changed(now)
 
-    def seat_back(self, seat: Seat, now: int, last_seq: int = 0) -> None:
+    def seat_back(self, seat: Seat, now: int, last_seq: int = 0, *, snapshot: bool = False) -> None:
         """
-        *seat* has a bot again, which holds all events up to *last_seq*: it gets the later ones and
-        what is open.
+        *seat* has a bot again, which holds all events up to *last_seq*: it gets the later ones and what is open; with
+        *snapshot*, what they all make instead.
         """
         self._lookout(now)
         state = self._seats[seat]
@@ -208,9 +208,13 @@ class TableMachine:
             return
         if not self._started:
             return
-        state.sent = min(last_seq, len(state.history))
         asked = self._open
-        self._feed.flush(seat, self._request(asked, now) if asked is not None and asked.seat == seat else None)
+        request = self._request(asked, now) if asked is not None and asked.seat == seat else None
+        if snapshot:
+            self._feed.flush_snapshot(seat, self.spec.ruleset, request)
+        else:
+            state.sent = min(last_seq, len(state.history))
+            self._feed.flush(seat, request)
         self._presence_changed(now)
 
     def handle_timer(self, now: int) -> None:

@@ -8,6 +8,7 @@ from chaodipi.engine.actions import Action, ActionKind
 from chaodipi.engine.cards import Seat
 from chaodipi.engine.events import Booked, Event, Phase
 from chaodipi.engine.scoring import Settlement
+from chaodipi.engine.view import View
 from chaodipi.service.match.table import TableResult
 
 __all__ = [
@@ -104,13 +105,20 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Events for *seat*, then what it is asked now, if anything; atomic."""
+    """
+    Events for *seat*, then what it is asked now, if anything; atomic.
+
+    Attributes:
+        closed: A decision that is no longer open; 0: none.
+        snapshot: What replaces all events up to *seq*: the seat's view of the deal; None: nothing does.
+    """
 
     seat: Seat
     events: tuple[Numbered, ...]
     decision: Decision | None = None
     closed: int = 0
-    """A decision that is no longer open; 0: none."""
+    snapshot: View | None = None
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
