@@ -322,6 +322,28 @@ def test_events_wait_for_a_decision_at_most_one_second() -> None:
     assert {m.seat for m in machine.outbox()} != set()
 
 
+def test_a_bot_that_wants_events_at_once_gets_each_as_it_happens_and_may_change_its_mind_when_it_comes_back() -> None:
+    machine = TableMachine(spec(), 0)
+    for seat in SEATS:
+        machine.receive_ready(seat, 10, immediate=seat == Seat.S3)
+    leader, _ = to_phase(machine, machine.outbox(), Phase.LEAD)
+    asked_now = machine._open
+    assert asked_now is not None
+    machine.receive_answer(leader, asked_now.decision, default(machine, leader), 10)
+    told = {m.seat for m in machine.outbox() if isinstance(m, Update) and m.events}
+    assert told == {Seat.S3, leader.next}
+    # It comes back and waits like the others; another one comes back and does not.
+    other = next(seat for seat in SEATS if seat not in (Seat.S3, leader, leader.next))
+    machine.seat_back(Seat.S3, 10, 1)
+    machine.seat_back(other, 10, 1, immediate=True)
+    machine.outbox()
+    asked_now = machine._open
+    assert asked_now is not None
+    machine.receive_answer(asked_now.seat, asked_now.decision, default(machine, asked_now.seat), 10)
+    told = {m.seat for m in machine.outbox() if isinstance(m, Update) and m.events}
+    assert told == {other, asked_now.seat.next}
+
+
 def test_redeals_go_on_with_the_next_setup_and_are_numbered_through() -> None:
     calls: list[int] = []
 

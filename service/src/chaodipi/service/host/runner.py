@@ -102,7 +102,12 @@ class TableRunner:
         if resumed:
             link.ready = True
             self._metrics.seat_resumed(link.bot)
-            self._guard(lambda m: m.seat_back(link.seat, now_ms(), last_seq))
+            self._back(link, session, last_seq)
+
+    def _back(self, link: SeatLink, session: Session | None, last_seq: int = 0, *, snapshot: bool = False) -> None:
+        """The bot of a seat is there, with what it says of itself in *session*."""
+        immediate = session is not None and session.greeting.immediate
+        self._guard(lambda m: m.seat_back(link.seat, now_ms(), last_seq, snapshot=snapshot, immediate=immediate))
 
     def detach(self, link: SeatLink, grace_s: float) -> None:
         """
@@ -137,7 +142,7 @@ class TableRunner:
         link.ready = True
         immediate = link.session is not None and link.session.greeting.immediate
         if self._machine.started:
-            self._guard(lambda m: m.seat_back(link.seat, now_ms()))
+            self._back(link, link.session)
         else:
             self._guard(lambda m: m.receive_ready(link.seat, now_ms(), immediate=immediate))
 
@@ -152,7 +157,7 @@ class TableRunner:
 
     def receive_resync(self, link: SeatLink, last_seq: int) -> None:
         """The bot wants all events after *last_seq* again; where it trusts none, a snapshot."""
-        self._guard(lambda m: m.seat_back(link.seat, now_ms(), last_seq, snapshot=not last_seq))
+        self._back(link, link.session, last_seq, snapshot=not last_seq)
 
     def stop(self, note: str) -> None:
         """End the table without a score."""

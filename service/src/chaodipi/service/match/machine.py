@@ -193,13 +193,16 @@ class TableMachine:
             self._act_for(self._open, self._deal.default_action(seat), now, "disconnected")
         self._presence_changed(now)
 
-    def seat_back(self, seat: Seat, now: int, last_seq: int = 0, *, snapshot: bool = False) -> None:
+    def seat_back(
+        self, seat: Seat, now: int, last_seq: int = 0, *, snapshot: bool = False, immediate: bool = False
+    ) -> None:
         """
         *seat* has a bot again, which holds all events up to *last_seq*: it gets the later ones and what is open; with
-        *snapshot*, what they all make instead.
+        *snapshot*, what they all make instead. *immediate*: from now on it wants events at once.
         """
         self._lookout(now)
         state = self._seats[seat]
+        state.immediate = immediate
         state.lost = False
         state.here = True
         state.clock.back(now)
