@@ -63,10 +63,11 @@ class Report:
         done = ", ".join(f"{count} × {kind}" for kind, count in sorted(self.injected.items()))
         return (
             f"network, seed {self.seed}: {self.tables} tables in {self.took_s:.1f} s\n"
-            f"  injected: {done or 'nothing'}\n"
-            f"  seats resumed: {self.resumed}\n"
-            f"  lost: {self.lost} (tables that did not end {self.tables - self.ended}, records that differ "
-            f"{len(self.other_records)}, faults scored {self.faults.total()})"
+            f"  injected: a delay with jitter throughout, and\n    {done or 'nothing'}\n"
+            f"  seats that their bots came back to and played on: {self.resumed}\n"
+            f"  compared with the same league without the proxy: records to the byte\n"
+            f"  lost: {self.lost} (tables that did not end {self.tables - self.ended},\n"
+            f"    records that differ {len(self.other_records)}, faults scored {self.faults.total()})"
         )
 
 
