@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 from chaodipi.sdk import Action, Bot, Decision, Session
-from chaodipi.sdk.bot import default_action
+from chaodipi.sdk.decision import default_action
 from chaodipi.service.match.table import TimeControl
 from chaodipi.v1 import match_pb2, seat_pb2, session_pb2
 

@@ -18,7 +18,8 @@ from chaodipi.engine.order import TRUMPS, Order, order_for
 from chaodipi.engine.ruleset import Ruleset, preset_names, resolve
 from chaodipi.engine.shapes import Component, Shape, runs_of
 from chaodipi.engine.view import View
-from chaodipi.sdk.bot import Bot, Decision, default_action
+from chaodipi.sdk.bot import Bot
+from chaodipi.sdk.decision import Decision, default_action
 from chaodipi.sdk.local import LocalResult, play_deal, play_local
 from chaodipi.sdk.process import run
 from chaodipi.sdk.session import Session, SessionError

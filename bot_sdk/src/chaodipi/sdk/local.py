@@ -14,7 +14,8 @@ from chaodipi.engine.events import DealEnded, visible
 from chaodipi.engine.ruleset import Ruleset, resolve
 from chaodipi.engine.scoring import level_steps, stage_score
 from chaodipi.engine.setup import Setup
-from chaodipi.sdk.bot import Bot, Decision
+from chaodipi.sdk.bot import Bot
+from chaodipi.sdk.decision import Decision
 
 __all__ = ["LocalResult", "play_deal", "play_local"]
 

@@ -28,7 +28,8 @@ from chaodipi.engine.events import DealEnded, DealStarted
 from chaodipi.engine.ruleset import Ruleset, preset_names, resolve
 from chaodipi.engine.view import View
 from chaodipi.sdk import wire
-from chaodipi.sdk.bot import Bot, Decision, default_action
+from chaodipi.sdk.bot import Bot
+from chaodipi.sdk.decision import Decision, default_action
 from chaodipi.sdk.nonces import Nonces
 from chaodipi.sdk.rulesets import ruleset_from_match
 from chaodipi.sdk.tls import Tls, open_channel, with_tls_hint
