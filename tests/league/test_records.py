@@ -4,13 +4,14 @@ import json
 from dataclasses import replace
 
 import pytest
-from chaodipi.engine.actions import Play
+from chaodipi.engine.actions import Pass, Play
 from chaodipi.engine.cards import SEATS, Seat
 from chaodipi.engine.events import Phase
 from chaodipi.engine.ruleset import resolve
 from chaodipi.service.boards.board import Secrets
 from chaodipi.service.cli.replay import verify_files
 from chaodipi.service.match.machine import TableMachine
+from chaodipi.service.match.messages import Update
 from chaodipi.service.match.table import TimeControl
 from chaodipi.service.records.record import action_from_json, canonical, chained, record_name, write_record
 from chaodipi.service.records.show import show
@@ -235,6 +236,36 @@ def forfeit(tmp_path):
     for line in lines:
         del line["chain"]
     return path, lines
+
+
+@pytest.mark.situation("T3")
+def test_t3_late_answers_stand_beside_the_record_and_change_nothing_in_it(tmp_path):
+    """When a stream breaks, an answer may come twice: that must not make two records of one league differ."""
+    pair = next(iter(round_robin(PLAN)))
+    spec = replace(pair.tables[0], time=TimeControl(play_ms=10, bury_ms=10, max_faults=4))
+
+    def record(folder, late):
+        machine = TableMachine(spec, 0)
+        for seat in SEATS:
+            machine.receive_ready(seat, 0)
+        now, told = 0, []
+        while machine.result is None:
+            [asked] = [m for m in machine.outbox() if isinstance(m, Update) and m.decision is not None]
+            now += 1_000
+            machine.handle_timer(now)
+            if late and machine.result is None:
+                machine.receive_answer(asked.seat, asked.decision.decision, Pass(), now)
+                told.append(str(int(asked.seat)))
+        folder.mkdir()
+        write_record(folder, spec, pair.board, PLAN.secrets, machine.result)
+        path = folder / record_name(spec.table_id)
+        return path.read_bytes(), json.loads(path.with_suffix(".timing.json").read_text()), told
+
+    in_time, beside, _ = record(tmp_path / "a", late=False)
+    late, beside_it, told = record(tmp_path / "b", late=True)
+    assert late == in_time
+    assert "strays" not in beside
+    assert beside_it["strays"] == {seat: {"late": told.count(seat)} for seat in sorted(set(told))}
 
 
 def test_a_forfeit_verifies_and_is_shown(forfeit):
